@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, ClassVar
 
@@ -14,16 +14,21 @@ from rdss_sandbox.client import AsyncClient, RefusedError, UnreachableError
 from rdss_sandbox.extension import import_place
 from rdss_sandbox.shapes.events import News
 from rdss_sandbox.shapes.topology import AuditTap, Topology
-from tui.keys.actions import SCREENS
+from tui.dialogs.prompt import Prompt, ask
+from tui.keys.actions import SCREENS, places
 from tui.keys.preferences import Preferences
+from tui.panes.message_browser import MessageBrowser
 from tui.screens.audit import AuditScreen
+from tui.screens.base import MainScreen
 from tui.screens.buckets import BucketsScreen
 from tui.screens.error_queues import ErrorsScreen
 from tui.screens.faults import FaultsScreen
 from tui.screens.scenarios import ScenariosScreen
 from tui.screens.sequences import SequencesScreen
 from tui.screens.streams import StreamsScreen
+from tui.state import goto
 from tui.state.feed import follow_sandbox
+from tui.state.named_places import find_place, gather_places, is_message_id
 from tui.state.worker_messages import (
     ActionDone,
     ActionFailed,
@@ -34,10 +39,20 @@ from tui.state.worker_messages import (
 )
 from tui.themed_app import ThemedApp
 
+_WHERE = (
+    "a screen, stream, shard, fault, code, scenario, bucket, queue or topic; a message id; "
+    "among messages a sequence number, 14:05, -10m, #123, LATEST, TRIM_HORIZON"
+)
+
 
 def _open_screen(place: str) -> Screen[Any]:
     screen: Screen[Any] = import_place(place)()
     return screen
+
+
+def _list_screens() -> dict[str, str]:
+    """The mode of each screen by its name, as it is written after ``:``."""
+    return {label.lower(): mode for _, mode, label in places()}
 
 
 class SandboxApp(ThemedApp):
@@ -75,6 +90,40 @@ class SandboxApp(ThemedApp):
         # A worker that still asks would fail with a closed client.
         self.workers.cancel_all()
         await self.client.close()
+
+    # Going anywhere.
+
+    def action_goto(self) -> None:
+        if self.snapshot:
+            self._ask_where(self.snapshot)
+
+    @work(group="goto", exclusive=True)
+    async def _ask_where(self, snapshot: ObservedState) -> None:
+        try:
+            named = await gather_places(self.client, snapshot, _list_screens())
+        except self.failures as error:
+            self.post_message(ActionFailed(str(error)))
+            return
+        prompt = Prompt("Go to", hint=_WHERE, words=(*named, *goto.WORDS))
+        ask(self.screen, prompt, partial(self._go_to, named))
+
+    @work(group="goto", exclusive=True)
+    async def _go_to(self, named: Mapping[str, str], text: str) -> None:
+        """Show what is named ``text``, the message with such an id, or such a place among the messages."""
+        name = find_place(text, named)
+        if name is not None:
+            mode = named[name]
+        elif self.screen.query(MessageBrowser) and not is_message_id(text):
+            mode = self.current_mode
+        else:
+            mode = "streams"
+        await self.switch_mode(mode)
+        if name is None and is_message_id(text):
+            self.screen.query_one(MessageBrowser).show_filter(f"id:{text}*")
+        elif name is None:
+            self.screen.query_one(MessageBrowser).seek(text)
+        elif isinstance(self.screen, MainScreen) and name not in _list_screens():
+            self.screen.show_named(name)
 
     # Messages of workers.
 

@@ -29,7 +29,7 @@ class ThemedApp(App[None]):
     TITLE = "RDSS sandbox"
     CSS_PATH = "app.tcss"
     BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.EVERYWHERE)
-    COMMANDS: ClassVar[set[Any]] = App.COMMANDS | {ActionCommands}
+    COMMANDS: ClassVar[set[Any]] = {ActionCommands}
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 -- declared by Textual as an instance's
         (0, "-narrow"),
         (_WIDE_CELLS, "-wide"),
@@ -58,6 +58,10 @@ class ThemedApp(App[None]):
         if screen in self.MODES:
             self.switch_mode(screen)
 
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """Offer other screens only where there are several."""
+        return bool(self.MODES) or action not in {"go", "goto"}
+
     def action_help(self) -> None:
         self.push_screen(Help())
 
@@ -67,5 +71,5 @@ class ThemedApp(App[None]):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         for command in super().get_system_commands(screen):
-            if command.title in {"Theme", "Screenshot", "Quit"}:
+            if command.title in {"Theme", "Screenshot"}:
                 yield command

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Static
+from textual.content import Content
 
 from extensions.processing.columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
@@ -34,7 +34,7 @@ class ProcessingScreen(FollowingScreen):
     DEFAULT_CSS = """
     ProcessingScreen {
         #asynchronous { height: 1fr; }
-        #systems { height: 8; border-top: hkey $panel; }
+        #systems { height: 8; }
         Waterfall { height: 1fr; }
     }
     """
@@ -47,18 +47,18 @@ class ProcessingScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         with Vertical(classes="column -left"):
-            yield Static(id="wanted", classes="line", markup=False)
             yield RowList(
                 MESSAGE_COLUMNS,
                 whole=self._tell_message,
                 empty="no messages: sandbox process send",
                 id="asynchronous",
             )
-            yield RowList(SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", id="systems")
+            yield RowList(
+                SYSTEM_COLUMNS, whole=_tell_system, empty="no systems", title="outside systems", id="systems"
+            )
         with Vertical(classes="column"):
-            yield Static(id="named", classes="line", markup=False)
             yield Waterfall()
-            yield TextLines()
+            yield TextLines(title="the message in full")
 
     def on_mount(self) -> None:
         self.query_one("#asynchronous").focus()
@@ -129,7 +129,8 @@ class ProcessingScreen(FollowingScreen):
         self.query_one("#systems", RowList).fill(systems)
         more = "the newest " if len(messages) == _MESSAGES else ""
         which = f" like {self._search_text}" if self._search_text else ""
-        self.query_one("#wanted", Static).update(f"{more}{counted(len(messages), 'message')}{which}")
+        listed = f"{more}{counted(len(messages), 'message')}{which}"
+        self.query_one("#asynchronous", RowList).border_title = Content(listed)
         if one is not None and self._number in {None, one.message.number}:
             self._draw(one)
 
@@ -137,10 +138,11 @@ class ProcessingScreen(FollowingScreen):
         row = found.message
         self._number, self._shown = row.number, found
         may = f"; may be: {', '.join(found.actions)}" if found.actions else ""
-        self.query_one("#named", Static).update(
+        line = self.query_one(Waterfall)
+        line.border_title = Content(
             f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
         )
-        self.query_one(Waterfall).show(history_of(found))
+        line.show(history_of(found))
         self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
 
     def _tell_message(self, row: AsyncMessage) -> Whole:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Static
+from textual.content import Content
 
 from extensions.queues.columns import CLAIM_COLUMNS, MESSAGE_COLUMNS, QUEUE_COLUMNS
 from rdss_sandbox.shapes.queues import PROJECT, Claim, Queue, QueueList, QueueMessage
@@ -29,6 +29,7 @@ class QueuesScreen(FollowingScreen):
     # The messages of some streams are those of a queue too.
     KINDS = ("queue.",)
     RECORDS = True
+    CHOOSES = "queues"
     BINDINGS: ClassVar[list[Any]] = bindings("Queues")
     DEFAULT_CSS = """
     QueuesScreen {
@@ -44,13 +45,11 @@ class QueuesScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         with Vertical(classes="column -left"):
-            yield RowList(QUEUE_COLUMNS, empty="no queues", id="queues")
-            yield Static(id="holding", classes="line", markup=False)
+            yield RowList(QUEUE_COLUMNS, empty="no queues", title="queues", id="queues")
             yield RowList(CLAIM_COLUMNS, whole=_tell_claim, empty="nobody holds anything", id="claims")
         with Vertical(classes="column"):
-            yield Static(id="waiting", classes="line", markup=False)
             yield RowList(MESSAGE_COLUMNS, whole=_tell_message, empty="no messages", id="messages")
-            yield TextLines()
+            yield TextLines(title="the message in full")
 
     def on_mount(self) -> None:
         self.query_one("#queues").focus()
@@ -115,9 +114,10 @@ class QueuesScreen(FollowingScreen):
         held = figures.counted(sum(len(claim.messages) for claim in claims), "message")
         hold = "holds" if len(claims) == 1 else "hold"
         sentence = f"{name}: {figures.counted(len(claims), 'claim')} {hold} {held}"
-        self.query_one("#holding", Static).update(sentence)
+        self.query_one("#claims", RowList).border_title = Content(sentence)
         shown = f", the first {figures.count(_MESSAGES)} shown" if total > _MESSAGES else ""
-        self.query_one("#waiting", Static).update(f"{name}: {figures.counted(total, 'message')}{shown}")
+        waiting = f"{name}: {figures.counted(total, 'message')}{shown}"
+        self.query_one("#messages", RowList).border_title = Content(waiting)
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         row = message.row

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import msgspec
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from extensions.topics.columns import CHANGE_COLUMNS, RECORD_COLUMNS, TOPIC_COLUMNS
 from rdss_sandbox.client import RefusedError
@@ -38,6 +38,7 @@ class TopicsScreen(FollowingScreen):
     # Publishes make no event, except what is projected from the streams.
     KINDS = ("topic.",)
     RECORDS = True
+    CHOOSES = "topics"
     BINDINGS: ClassVar[list[Any]] = bindings("Topics")
     DEFAULT_CSS = """
     TopicsScreen {
@@ -66,15 +67,13 @@ class TopicsScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         with Vertical(classes="column -left"):
-            yield RowList(TOPIC_COLUMNS, empty="no topics", id="topics")
-            yield Static(id="filtered", classes="line", markup=False)
+            yield RowList(TOPIC_COLUMNS, empty="no topics", title="topics", id="topics")
             yield RowList(RECORD_COLUMNS, whole=_tell, empty="no records", id="records")
         with Vertical(classes="column"):
-            yield Static(id="left", classes="line", markup=False)
             yield RowList(
                 CHANGE_COLUMNS, whole=_tell, empty="no change since you opened the topic", id="changes"
             )
-            yield TextLines()
+            yield TextLines(title="the record in full")
 
     def on_mount(self) -> None:
         self.query_one("#records").focus()
@@ -150,11 +149,10 @@ class TopicsScreen(FollowingScreen):
         match = "matches" if page.total == 1 else "match"
         which = f" {match} {self._matching}" if self._matching else ""
         records = figures.counted(page.total, "record")
-        self.query_one("#filtered", Static).update(f"{self._topic}: {records}{which}{shown}")
+        self.query_one("#records", RowList).border_title = Content(f"{self._topic}: {records}{which}{shown}")
         left = sum(change.cmd == "oof" for change in self._changes)
-        self.query_one("#left", Static).update(
-            f"{figures.counted(len(self._changes), 'change')}, {figures.count(left)} no longer in it"
-        )
+        changes = figures.counted(len(self._changes), "change")
+        self.query_one("#changes", RowList).border_title = f"{changes}, {figures.count(left)} no longer in it"
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if isinstance(message.row, Topic) and message.row.name != self._topic:

@@ -28,7 +28,7 @@ from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from schemas.rdss.contract import RDSS
-from tests.tui.canned_scenarios import CannedScenarios
+from tests.tui.canned_scenarios import CannedScenarios, NothingInstalled
 from tui.state import transfer
 
 _COLUMNS = list_columns(RDSS.fields)
@@ -189,6 +189,7 @@ class Canned:
         self.readers_known = True
         self.all_findings: tuple[Finding, ...] = ()
         self.scenarios = CannedScenarios()
+        self.queues = self.topics = NothingInstalled()
         self.all_readers: tuple[Reader, ...] = READERS
         self.all_faults: tuple[Fault, ...] = (
             Fault(

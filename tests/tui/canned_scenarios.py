@@ -100,3 +100,10 @@ class CannedScenarios:
 
     async def events(self, _run: int, *, after: int = 0, limit: int = 5000) -> tuple[Event, ...]:
         return tuple(event for event in events() if after < event.id <= after + limit)
+
+
+class NothingInstalled:
+    """The client of an extension that this sandbox has not."""
+
+    async def list(self) -> Any:
+        raise RefusedError(404, "no_such_resource", "this sandbox has no such extension")

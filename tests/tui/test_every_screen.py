@@ -297,7 +297,7 @@ async def test_faults(sandbox: Client, running: Embedded) -> None:
         await see(pilot, "● duplicate", "50%", "split", "real time")
         await pilot.press("plus")
         await answer(pilot, "6m")
-        await see(pilot, "speed 1", "sandbox clock advance 6m")
+        await see(pilot, "speed 1", "sandbox clock advance 360")
 
 
 async def test_buckets(audited: list[bytes], running: Embedded) -> None:
@@ -398,3 +398,79 @@ async def test_going_to_a_message_and_to_the_first(sandbox: Client, running: Emb
         await pilot.press("colon")
         await answer(pilot, "nowhere at all")
         await until(pilot, lambda: bool(notices(pilot)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "mode", "seen"),
+    [
+        ("faults", "faults", "kinds of faults"),
+        ("Aud", "audit", "copied to audit"),
+        ("output", "streams", "stream:output"),
+        ("input 0001", "streams", "stream:input shard:shardId-000000000001"),
+        ("generr006", "errors", "code:GENERR006"),
+        ("slow-consumer", "scenarios", "Messages come faster"),
+        ("rdss-error", "buckets", "rdss-error/"),
+        ("latency", "faults", "Time passes before a call is answered"),
+    ],
+)
+async def test_going_anywhere_by_name(
+    sandbox: Client, running: Embedded, asked: str, mode: str, seen: str
+) -> None:
+    """: and a name, or the beginning of one: its screen comes up, with the cursor on what bears it."""
+    data = decorate(serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time)
+    sandbox.send(NewMessage("error", data))
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await pilot.press("colon")
+        await answer(pilot, asked)
+        await until(pilot, lambda: pilot.app.current_mode == mode)
+        await see(pilot, seen)
+
+
+async def test_going_to_a_message_by_its_id(sandbox: Client, running: Embedded) -> None:
+    """: and the first digits of a messageId, from any screen: the streams, with that message alone."""
+    wanted, _ = (msgspec.json.decode(each)["messageHeader"]["messageId"] for each in send(sandbox, count=2))
+    async with opened(AsyncClient(running.control)) as pilot:
+        await pilot.press("5", "colon")
+        await answer(pilot, wanted[:13])
+        await until(pilot, lambda: pilot.app.current_mode == "streams")
+        await see(pilot, "1 message ", wanted[:8])
+
+
+@needs("queues", "topics")
+async def test_going_to_a_queue_and_a_topic_by_name(sandbox: Client, running: Embedded) -> None:
+    """What an extension has is gone to as well."""
+    async with opened(AsyncClient(running.control)) as pilot:
+        for asked, mode in (("invalid", "streams"), ("objects", "topics")):
+            await pilot.press("colon")
+            await answer(pilot, asked)
+            await until(pilot, lambda mode=mode: pilot.app.current_mode == mode)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (100, 30), (120, 40), (200, 60)])
+async def test_the_focus_is_in_a_pane_with_a_title(
+    sandbox: Client, running: Embedded, size: tuple[int, int]
+) -> None:
+    """At every size tab leads from pane to pane; each has a title, and the border of one alone is bright."""
+    send(sandbox)
+    async with opened(AsyncClient(running.control), size=size) as pilot:
+        seen = set()
+        for _ in range(4):
+            await pilot.press("tab")
+            await pilot.pause()
+            panes = [each for each in pilot.app.screen.query(RowList) if each.display and each.size.height]
+            bright = [each for each in panes if each.styles.border_top[1] == each.styles.border_title_color]
+            assert bright == [pilot.app.focused]
+            assert all(each.border_title for each in panes)
+            seen.add(bright[0].id)
+        assert len(seen) >= 2
+
+
+async def test_the_meaning_of_a_code_stands_in_full(sandbox: Client, running: Embedded) -> None:
+    """Below the codes: what the code under the cursor means, where its messages go, and what can be done."""
+    data = decorate(serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time)
+    sandbox.send(NewMessage("error", data))
+    async with opened(AsyncClient(running.control), size=(120, 40)) as pilot:
+        await pilot.press("4")
+        await see(pilot, "Its messages go to the error queue.")
+        shown = " ".join(str(each.render()) for each in pilot.app.screen.query("MeaningPane Static"))
+        assert ErrorCode.GENERR006.description in shown

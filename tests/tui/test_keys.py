@@ -14,6 +14,7 @@ from tests.tui.app_pilot import NARROW, OURS, opened, text_of, until
 from tests.tui.canned import Canned
 from tui.dialogs.help import Help
 from tui.keys.actions import ACTIONS, SHORT_LABELS, ActionGroup, keys_for_people, places
+from tui.keys.palette import ActionCommands
 from tui.keys.preferences import Preferences, read
 from tui.panes.message_browser import MessageBrowser
 from tui.panes.object_browser import ObjectBrowser
@@ -48,6 +49,13 @@ async def test_every_key_has_its_action_where_it_is_said_to(canned: Canned, grou
         for key in WAYS[group]:
             await pilot.press(key)
             await until(pilot, partial(_arrived, pilot, key))
+        if group is ActionGroup.MESSAGES:  # keys that only work while a message is read, and with a filter
+            pilot.app.screen.query_one(MessageBrowser).show_filter("type:*")
+            await until(pilot, lambda: pilot.app.screen.query_one(MessageList).current is not None)
+            await pilot.press("enter")
+        if group is ActionGroup.MESSAGE:  # and one that only does on a message in several parts
+            pilot.app.screen.query_one(MessageBrowser).show_filter("total>1")
+            await until(pilot, lambda: "equals_sign" in pilot.app.screen.active_bindings)
         wanted = [action for action in ACTIONS if action.group is group]
         await until(pilot, lambda: wanted[0].keys.split(",")[0] in pilot.app.screen.active_bindings)
         for action in wanted:
@@ -191,15 +199,13 @@ async def test_the_mouse_does_what_the_keys_do(canned: Canned) -> None:
     async with opened(canned) as pilot:
         rows = pilot.app.screen.query_one(MessageList)
         await until(pilot, lambda: rows.current is not None)
-        await until(pilot, lambda: "x Redrive" in _footer_of(pilot))
-        # The footer has its second row, and the list is a row shorter.
-        footer = pilot.app.screen.query_one(KeyFooter)
-        await until(pilot, lambda: footer.size.height == 2 and rows.scroll_y == rows.max_scroll_y)
+        await until(pilot, lambda: "x Redrive" in _last_line(pilot))
+        await until(pilot, lambda: rows.scroll_y == rows.max_scroll_y)
         first = round(rows.scroll_y)
-        await pilot.click(MessageList, offset=(5, 3))
+        await pilot.click(MessageList, offset=(5, 4))
         assert rows.cursor == first + 2
         assert not rows.following
-        await pilot.click(MessageList, offset=(5, 3))
+        await pilot.click(MessageList, offset=(5, 4))
         await until(pilot, lambda: pilot.app.screen.query_one(MessageDetailPane).detail is not None)
         await pilot.click("#places", offset=(text_of(pilot).index(" 5 Faults") + 3, 0))
         await until(pilot, lambda: pilot.app.current_mode == "faults")
@@ -248,34 +254,67 @@ async def test_a_small_screen_names_its_screens_by_three_letters(canned: Canned)
 
 @pytest.mark.parametrize("pane", ["MessageList", "#tree", "#readers", "#happened"])
 async def test_the_footer_shows_what_works_in_the_focused_pane(canned: Canned, pane: str) -> None:
-    """Every key of the pane, its screen and everywhere, but those that move the cursor or go elsewhere."""
-    async with opened(canned) as pilot:
+    """At 300 columns every key of the pane, its screen and everywhere, but those that move the cursor."""
+    async with opened(canned, size=(300, 40)) as pilot:
         wanted = pilot.app.screen.query_one(pane)
         wanted.focus()
         await until(pilot, lambda: pilot.app.focused is wanted)
 
         def missing() -> list[str]:
             active = {each.binding.id for each in pilot.app.screen.active_bindings.values()}
-            shown = _footer_of(pilot)
             return [
                 action.id
                 for action in ACTIONS
                 if action.id in active
                 and action.worth
-                and f"{keys_for_people(action.keys.split(',')[0])} {action.label}" not in shown
+                and f"{keys_for_people(action.keys.split(',')[0])} {action.label}" not in _last_line(pilot)
             ]
 
         await until(pilot, lambda: not missing())
-        await until(pilot, lambda: ("x Redrive" in _footer_of(pilot)) == (pane == "MessageList"))
+        await until(pilot, lambda: ("x Redrive" in _last_line(pilot)) == (pane == "MessageList"))
+
+
+async def test_the_footer_is_one_line_in_groups(canned: Canned) -> None:
+    """At 100 columns: what the row can do, what the screen can, what works everywhere, a line between."""
+    async with opened(canned, size=(100, 30)) as pilot:
+        await until(pilot, lambda: "x Redrive" in _last_line(pilot))
+        assert pilot.app.screen.query_one(KeyFooter).size.height == 1
+        groups = [part.split() for part in _last_line(pilot).split("│")]
+        assert ["x", "Redrive"] == groups[2][:2]
+        assert "Readers" in groups[3]
+        assert {"Help", "Quit"} <= set(groups[4])
+
+
+async def test_the_footer_offers_what_fits_the_row(canned: Canned) -> None:
+    """Other parts only on a part, tabs only while a message is read, the way back only where there is one."""
+    async with opened(canned, size=(300, 40)) as pilot:
+        browser = pilot.app.screen.query_one(MessageBrowser)
+        for matching, fits in (("total>1", True), ("-total>1", False)):
+            browser.show_filter(matching)
+            await until(pilot, lambda: browser.list.current is not None)
+            await until(pilot, lambda fits=fits: ("= Sequence" in _last_line(pilot)) == fits)
+        browser.show_filter("")
+        await until(pilot, lambda: "esc Back" not in _last_line(pilot))
+        assert "Next tab" not in _last_line(pilot)
+        await until(pilot, lambda: browser.list.current is not None)
+        await pilot.press("enter")
+        await until(pilot, lambda: "esc Back" in _last_line(pilot) and "] Next tab" in _last_line(pilot))
+
+
+async def test_the_palette_begins_with_what_fits(canned: Canned) -> None:
+    """What can be done with the row under the cursor stands before the screens, and these before the rest."""
+    async with opened(canned) as pilot:
+        await until(pilot, lambda: "x Redrive" in _last_line(pilot))
+        provider = ActionCommands(pilot.app.screen)
+        titles = [hit.display for hit in [each async for each in provider.discover()]]
+        names = [str(title).partition("  (")[0] for title in titles]
+        assert set(names[:4]) <= {"Open", "Filter", "Life line", "Readers", "Events", "Plots"}
+        assert names.index("Redrive") < names.index("Streams") < names.index("Up") < names.index("Quit")
+        assert names.index("Quit") < names.index("Theme")
 
 
 def _last_line(pilot: Pilot[None]) -> str:
     return text_of(pilot).rpartition("\n")[2]
-
-
-def _footer_of(pilot: Pilot[None]) -> str:
-    footer = pilot.app.screen.query_one(KeyFooter)
-    return " ".join(text_of(pilot).splitlines()[-footer.size.height :])
 
 
 async def test_a_small_footer_keeps_what_is_worth_most(canned: Canned) -> None:

@@ -72,4 +72,4 @@ async def test_an_upstream_that_does_not_say_who_reads_it(canned: Canned) -> Non
     """The list says so, rather than that nobody reads."""
     canned.readers_known = False
     async with opened(canned) as pilot:
-        await until(pilot, lambda: "which does not say who reads them" in text_of(pilot))
+        await until(pilot, lambda: "does not say who reads them" in text_of(pilot))

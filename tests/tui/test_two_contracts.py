@@ -36,7 +36,7 @@ async def test_the_list_has_a_column_for_what_is_declared(site: Site) -> None:
     async with opened(AsyncClient(site.client.url), size=SIZE) as pilot:
         rows = pilot.app.screen.query_one(MessageList)
         await until(pilot, lambda: rows.total == 9)
-        titles = [column.title for column in rows._columns]
+        titles = [column.title for column in rows._columns._columns]
         listed = [each.name for each in site.contract.fields if each.listed]
         assert {"type", "code", "message id", "mark", *listed} <= set(titles)
         assert ("part" in titles) == (site.contract.sequences is not None)

@@ -44,7 +44,7 @@ class Prompt(ModalScreen[str | None]):
         self.dismiss(event.value.strip() or None)
 
 
-def ask(node: DOMNode, prompt: Prompt, act: Callable[[str], None]) -> None:
+def ask(node: DOMNode, prompt: Prompt, act: Callable[[str], object]) -> None:
     """Ask a question and act on the answer; without one nothing happens."""
 
     def use(answer: str | None) -> None:

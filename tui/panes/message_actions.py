@@ -29,6 +29,7 @@ from tui.widgets.sequence_detail import SequenceDetail
 
 _FILE = "messages.ndjson"
 _PAGE = 500
+_OF_A_ROW = frozenset({"redrive", "edit", "diff", "life", "copy", "export"})
 
 
 class MessageActions(Vertical):
@@ -46,6 +47,13 @@ class MessageActions(Vertical):
     @property
     def _row(self) -> MessageRow | None:
         return self.browser.list.current
+
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """Offer what fits the row: nothing but an import without one, its parts if it has several."""
+        row = self._row if self.browser.is_mounted else None
+        if action == "sequence":
+            return row is not None and (row.total or 0) > 1
+        return row is not None or action not in _OF_A_ROW
 
     # To the clipboard and to files.
 
@@ -201,8 +209,6 @@ class MessageActions(Vertical):
             parts = SequenceDetail()
             begin = partial(parts.show, row.sequence, self.browser.origin(row))
             self.app.push_screen(PaneDialog(parts, begin))
-        else:
-            self.post_message(ActionDone("this message is in one piece"))
 
     def action_life(self) -> None:
         self.browser.show_history()

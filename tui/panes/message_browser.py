@@ -12,14 +12,13 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static, TabbedContent
+from textual.widgets import TabbedContent
 
 from rdss_sandbox.client import AsyncClient, RefusedError
 from rdss_sandbox.files.record_lines import RecordAddress
 from rdss_sandbox.shapes.audit import AuditPlace
 from rdss_sandbox.shapes.messages import MessageRow
 from rdss_sandbox.text.figures import count, counted
-from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import ActionGroup, bindings
 from tui.panes.filter_bar import FilterBar
 from tui.session import Session, posting_failures, session_of
@@ -70,7 +69,6 @@ class MessageBrowser(Vertical):
         self.marked: MessageRow | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="where", classes="line")
         yield MessageList(lambda row: self.marked is not None and row.id == self.marked.id, self._columns)
         yield FilterBar()
         yield MessageDetailPane()
@@ -124,15 +122,22 @@ class MessageBrowser(Vertical):
 
     # The filter.
 
+    def check_action(self, action: str, _parameters: tuple[object, ...]) -> bool | None:
+        """Offer what fits: another tab while a message is read, a match while there is a filter to match."""
+        match action:
+            case "all":
+                return self.has_class("-reading") or bool(self.filter)
+            case "next_tab" | "previous_tab":
+                return self.has_class("-reading")
+            case "next_match" | "previous_match":
+                return bool(self._last_filter)
+        return True
+
     def action_filter(self) -> None:
         self.query_one(FilterBar).ask(self.filter)
 
     def on_filter_bar_submitted(self, message: FilterBar.Submitted) -> None:
-        self.filter = message.text
-        self._last_filter = message.text or self._last_filter
-        self._browse()
-        self.list.focus()
-        self.session.command = self.command() if self.matching else ""
+        self.show_filter(message.text)
 
     def origin(self, row: MessageRow) -> str:
         """The stream of a message; for an entry of the audit log, the stream that was copied."""
@@ -188,13 +193,19 @@ class MessageBrowser(Vertical):
     def action_pause(self) -> None:
         self.list.paused = not self.list.paused
 
-    def action_goto(self) -> None:
-        ask(self, Prompt("Go to", hint=goto.HINT, words=goto.WORDS), self._goto)
-
-    def _goto(self, text: str) -> None:
+    def seek(self, text: str) -> None:
+        """Go to a place in the list, as a user writes it: a number, a time, or a word of an iterator."""
         if snapshot := self.session.snapshot:
             with posting_failures(self):
                 self._seek(goto.parse(text, snapshot.status.clock.time))
+
+    def show_filter(self, text: str) -> None:
+        """Show the messages that match ``text`` within the screen's scope."""
+        self.filter = text
+        self._last_filter = text or self._last_filter
+        self._browse()
+        self.list.focus()
+        self.session.command = self.command() if self.matching else ""
 
     @work(group="seek", exclusive=True)
     async def _seek(self, goal: goto.Goal) -> None:
@@ -213,6 +224,8 @@ class MessageBrowser(Vertical):
             self._open_detail(True)
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if message.control is self.list:
+            self.refresh_bindings()
         if self.has_class("-reading") and message.row is not None and message.control is self.list:
             self._read(message.row)
 
@@ -239,6 +252,7 @@ class MessageBrowser(Vertical):
 
     def _open_detail(self, reading: bool) -> None:
         self.set_class(reading, "-reading")
+        self.refresh_bindings()
         self.post_message(self.Reading(reading))
         if reading and (row := self.list.current):
             self._read(row)
@@ -257,7 +271,7 @@ class MessageBrowser(Vertical):
                 async for life in follow_life(self.client, self.session.topology, row, address):
                     self.call_later(shown.show, detail, trace_of(detail, life), reasons)
 
-    # The line above the list.
+    # The title of the list.
 
     def on_row_list_changed(self, message: RowList.Changed) -> None:
         if message.control is self.list:
@@ -280,8 +294,7 @@ class MessageBrowser(Vertical):
         number = Content(f"{counted(shown.total, 'message')} ")
         which = Content.styled(self._describe_scope(), "$text-muted")
         asked = Content.assemble("  / ", (self.filter, "bold $text-accent")) if self.filter else Content("")
-        line = Content.assemble(number, "  ", which, asked, "   ", state)
-        self.query_one("#where", Static).update(line, layout=False)
+        shown.border_title = Content.assemble(number, "  ", which, asked, "   ", state)
 
     def _describe_scope(self) -> str:
         scope = self.scope

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.message import Message
-from textual.widgets import Static
 
 from rdss_sandbox.shapes.buckets import Bucket, ObjectRow
 from rdss_sandbox.shapes.topology import Topology
@@ -65,7 +65,6 @@ class ObjectBrowser(Vertical):
         self._failure = ""
 
     def compose(self) -> ComposeResult:
-        yield Static(id="place", classes="line", markup=False)
         yield RowList(ENTRY_COLUMNS, empty="nothing in here", id="entries")
 
     def on_mount(self) -> None:
@@ -81,7 +80,7 @@ class ObjectBrowser(Vertical):
         if bucket != self.bucket:
             self._objects = {}
         self.bucket, self.prefix = bucket, prefix
-        self.query_one("#place", Static).update(f"{bucket}/{prefix}" if bucket else "buckets")
+        self.query_one(RowList).border_title = Content(f"{bucket}/{prefix}" if bucket else "buckets")
         self.query_one(RowList).await_rows()
         self.query_one(RowList).move_to(0)
         if self._objects:

@@ -23,12 +23,19 @@ from tui.widgets.key_footer import KeyFooter
 from tui.widgets.row_list import RowList
 
 _PAUSE_SECONDS = 0.05
+_LOOKS = 60
+"""How often a screen that just opened looks for a row before it gives up."""
 _SHARE = 9
 """The pause after a fetch, in lengths of the fetch, so that a slow sandbox is asked less often."""
 
 
 class MainScreen(Screen[None]):
-    """A screen with a key; subclasses give the panes between banner and footer by ``content``."""
+    """A screen with a key; subclasses give the panes between banner and footer by ``content``.
+
+    ``CHOOSES`` is the id of the list in which enter chooses what the others show.
+    """
+
+    CHOOSES: ClassVar[str] = ""
 
     def compose(self) -> ComposeResult:
         yield Banner()
@@ -53,6 +60,20 @@ class MainScreen(Screen[None]):
         """Make room for the message that is read, on a narrow screen."""
         self.set_class(message.reading, "-reading")
 
+    @work(group="named", exclusive=True)
+    async def show_named(self, name: str) -> None:
+        """Put the cursor on the row of this name, once one comes; in the list of ``CHOOSES`` choose it."""
+        for _ in range(_LOOKS):
+            for rows in self.query(RowList):
+                if (index := rows.find(lambda row: name in _names_of(row))) is not None:
+                    rows.focus()
+                    rows.move_to(index)
+                    if rows.id == self.CHOOSES and not rows.marked(rows.current):
+                        rows.action_open()
+                    return
+            await asyncio.sleep(_PAUSE_SECONDS)
+        self.post_message(ActionFailed(f"nothing is listed here by the name {name}"))
+
     @property
     def sandbox(self) -> Session:
         return session_of(self)
@@ -60,6 +81,10 @@ class MainScreen(Screen[None]):
     @property
     def client(self) -> AsyncClient:
         return self.sandbox.client
+
+
+def _names_of(row: object) -> set[object]:
+    return {getattr(row, field, None) for field in ("name", "type", "value")}
 
 
 class FollowingScreen(MainScreen):

@@ -12,6 +12,8 @@ from tui.widgets.object_view import ObjectView
 class BucketsScreen(MainScreen):
     """Shows the buckets beside the content of an object."""
 
+    CHOOSES = "entries"
+
     def content(self) -> ComposeResult:
         yield ObjectBrowser()
         yield ObjectView()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
+from textual.containers import Vertical
 
 from rdss_sandbox.shapes.messages import Count
 from rdss_sandbox.text import figures
@@ -14,7 +15,14 @@ from tui.panes.message_browser import MessageBrowser
 from tui.screens.base import FollowingScreen
 from tui.state.query import both, refused
 from tui.text.columns import ListColumn
+from tui.widgets.meaning_pane import MeaningPane
 from tui.widgets.row_list import RowList
+
+_NOTHING_REFUSED = "No message is in the error queue or in the invalid queue."
+_WHAT_TO_DO = (
+    "On a message, E edits it and sends it back, x sends it back as it is, and enter tells what the contract "
+    "objects to. X sends back all that are listed."
+)
 
 
 class ErrorsScreen(FollowingScreen):
@@ -23,6 +31,7 @@ class ErrorsScreen(FollowingScreen):
     KINDS = ("sandbox.",)
     RECORDS = True
     AGAIN_SECONDS = None
+    CHOOSES = "codes"
     BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.ERRORS)
 
     def __init__(self) -> None:
@@ -35,12 +44,20 @@ class ErrorsScreen(FollowingScreen):
             ListColumn[Count]("count", 7, lambda row: figures.count(row.count), right=True, worth=8),
             ListColumn[Count]("meaning", 20, self._explain, "dim", worth=5, stretch=True),
         )
-        yield RowList(columns, marked=self._is_chosen, empty="no message was refused", id="codes")
+        with Vertical(id="refused"):
+            yield RowList(
+                columns,
+                marked=self._is_chosen,
+                empty="no message was refused",
+                title="codes",
+                id="codes",
+            )
+            yield MeaningPane()
         yield MessageActions(MessageBrowser(refused))
 
     def on_mount(self) -> None:
         self.watch(self.app, "topology", self.fetch_again)
-        self.watch(self.app, "contract", self.query_one("#codes", RowList).redraw, init=False)
+        self.watch(self.app, "contract", self._learn, init=False)
         self.query_one(MessageBrowser).list.focus()
 
     async def fetch(self) -> None:
@@ -56,6 +73,29 @@ class ErrorsScreen(FollowingScreen):
             message.control.redraw()
             of_code = both(refused(self.sandbox.topology), f"code:{row.value or 'none'}")
             self.query_one(MessageBrowser).show_scope("" if same else of_code)
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        if message.control.id == "codes":
+            self._show_meaning()
+
+    def _learn(self) -> None:
+        self.query_one("#codes", RowList).redraw()
+        self._show_meaning()
+
+    def _show_meaning(self) -> None:
+        """Tell in full what the code under the cursor means, and what can be done with its messages."""
+        row: Count | None = self.query_one("#codes", RowList).current
+        if row is None:
+            self.query_one(MeaningPane).show("what a code means", _NOTHING_REFUSED)
+            return
+        code = row.value or "no code"
+        known = next((each for each in self.sandbox.contract.codes if each.code == row.value), None)
+        meaning = known.description if known else "The contract does not know this code."
+        queue = f"Its messages go to the {known.queue} queue." if known and known.queue else ""
+        chosen = "enter shows every code again" if self._is_chosen(row) else "enter lists its messages alone"
+        self.query_one(MeaningPane).show(
+            code, *filter(None, (meaning, queue, f"{_WHAT_TO_DO} Here {chosen}."))
+        )
 
     def action_redrive_all(self) -> None:
         self.query_one(MessageActions).redrive_all()

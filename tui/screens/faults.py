@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Static
 
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
@@ -21,6 +20,7 @@ from tui.session import posting_failures
 from tui.text.columns import ListColumn
 from tui.text.pretty import pretty
 from tui.widgets.event_list import EventList
+from tui.widgets.meaning_pane import MeaningPane
 from tui.widgets.row_list import RowList, Whole
 
 
@@ -68,14 +68,14 @@ class FaultsScreen(MainScreen):
 
     def content(self) -> ComposeResult:
         with Vertical(id="faults"):
-            yield Static(id="clock", markup=False)
             yield RowList(
                 FAULT_COLUMNS,
                 whole=_tell,
                 empty="no fault in force; a on a kind below adds one",
                 id="in-force",
             )
-            yield RowList(TYPE_COLUMNS, empty="no kinds known yet", id="kinds")
+            yield RowList(TYPE_COLUMNS, empty="no kinds known yet", title="kinds of faults", id="kinds")
+            yield MeaningPane()
         yield EventList()
 
     def on_mount(self) -> None:
@@ -92,13 +92,22 @@ class FaultsScreen(MainScreen):
         if snapshot := self.sandbox.snapshot:
             clock = snapshot.status.clock
             pace = "real time" if clock.real else f"speed {clock.speed:g}" if clock.speed else "frozen"
-            seed = f"seed {snapshot.status.seed}"
-            self.query_one("#clock", Static).update(
-                f"clock {figures.date_time(clock.time)} UTC, {pace} · {seed}"
+            faults = self.query_one("#in-force", RowList)
+            faults.border_title = (
+                f"clock {figures.date_time(clock.time)[:-4]} UTC, {pace} · seed {snapshot.status.seed}"
             )
-            self.query_one("#in-force", RowList).fill(snapshot.faults)
+            faults.fill(snapshot.faults)
 
     # Faults.
+
+    def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
+        meaning = self.query_one(MeaningPane)
+        match message.row:
+            case FaultType() as kind:
+                settings = (f"{each.name}: {each.help}" for each in kind.attributes)
+                meaning.show(kind.type, kind.help, "\n".join(settings))
+            case Fault() as fault if self.focused is message.control:
+                meaning.show(fault.name, _tell(fault)[0], _attributes(fault))
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if message.control.id == "kinds":

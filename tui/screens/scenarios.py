@@ -67,8 +67,10 @@ class ScenariosScreen(FollowingScreen):
 
     def content(self) -> ComposeResult:
         with Vertical(id="scenarios"):
-            yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", id="library")
-            yield RowList(RUN_COLUMNS, empty="nothing played yet; enter plays a scenario", id="runs")
+            yield RowList(SCENARIO_COLUMNS, empty="no scenarios known yet", title="scenarios", id="library")
+            yield RowList(
+                RUN_COLUMNS, empty="nothing played yet; enter plays a scenario", title="runs", id="runs"
+            )
         with VerticalScroll(id="lesson", can_focus=False):
             yield Static(id="teach")
 

@@ -6,8 +6,6 @@ import math
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
-from textual.widgets import Static
 
 from rdss_sandbox.shapes.sequences import SequenceRow
 from rdss_sandbox.text import figures
@@ -57,11 +55,7 @@ class SequencesScreen(MainScreen):
             ListColumn[SequenceRow]("left", 8, self._left, self._left_tone, right=True, worth=6),
             ListColumn[SequenceRow]("state", 16, sequence_parts.describe_parts, _tone, worth=6, stretch=True),
         )
-        with Vertical(id="sequences"):
-            yield Static(id="where", classes="line")
-            yield RowList(
-                columns, live=came, whole=_tell, empty="no message came in several parts", id="list"
-            )
+        yield RowList(columns, live=came, whole=_tell, empty="no message came in several parts", id="list")
         yield SequenceDetail()
 
     def on_mount(self) -> None:
@@ -93,7 +87,7 @@ class SequencesScreen(MainScreen):
             which = "with a part missing" if self._unfinished else "in several parts"
             rows = message.control
             found = figures.counted(rows.total, "message") if rows.known or rows.total else "… messages"
-            self.query_one("#where", Static).update(f"{found} {which}")
+            rows.border_title = f"{found} {which}"
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         row: SequenceRow | None = message.row

@@ -37,6 +37,7 @@ class StreamsScreen(FollowingScreen):
     """Shows streams, readers and events beside the messages; splits and merges shards."""
 
     AGAIN_SECONDS = None
+    CHOOSES = "tree"
     BINDINGS: ClassVar[list[Any]] = bindings(ActionGroup.STREAMS)
 
     def __init__(self) -> None:

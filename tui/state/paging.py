@@ -46,6 +46,11 @@ class Pages(Generic[Row]):
             self._held.move_to_end(number)
         return row
 
+    def find(self, holds: Callable[[Row], bool]) -> int | None:
+        """The index of the first held row for which ``holds`` is true."""
+        held = sorted(index for page in self._held.values() for index, row in page.items() if holds(row))
+        return held[0] if held else None
+
     def held_rows(self) -> Iterator[Sequence[Row]]:
         """The rows that are held, page by page."""
         return (tuple(page.values()) for page in self._held.values())

@@ -64,6 +64,7 @@ class EventList(RowList[FoldedEvent]):
             live=lambda news: news.first or bool(news.kinds),
             whole=self._tell,
             empty="nothing happened yet",
+            title="what happened",
             id="happened",
         )
 

@@ -21,6 +21,7 @@ _FRAME_ROWS = 2
 class FlowPlots(Horizontal):
     """Shows how many records a second came, and how many waited for the slowest reader."""
 
+    BORDER_TITLE = "rate and lag"
     DEFAULT_CSS = """
     FlowPlots {
         background: $surface;

@@ -6,6 +6,7 @@ from typing import Any
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Static, TabbedContent, TabPane, Tree
 from textual.widgets.tree import TreeNode
 
@@ -28,8 +29,6 @@ class MessageDetailPane(Vertical):
     DEFAULT_CSS = """
     MessageDetailPane {
         background: $surface;
-        border-top: tall $panel;
-        #what { height: 1; padding: 0 1; color: $text-muted; }
         #why { height: auto; max-height: 5; padding: 0 1; color: $text-success; }
         #why.-wrong { color: $text-error; }
         TabbedContent { height: 1fr; }
@@ -44,7 +43,6 @@ class MessageDetailPane(Vertical):
         self.detail: Detail | None = None
 
     def compose(self) -> ComposeResult:
-        yield Static(id="what", markup=False)
         yield Static(id="why", markup=False)
         with TabbedContent(initial="header"):
             with TabPane("Header", id="header"):
@@ -59,7 +57,7 @@ class MessageDetailPane(Vertical):
     def show(self, detail: Detail, hops: list[Hop], reasons: Reasons) -> None:
         """Show this message with its trace and the reasons for its state."""
         self.detail = detail
-        self.query_one("#what", Static).update(_headline(detail))
+        self.border_title = Content(_headline(detail))
         self.query_one("#why", Static).update("\n".join(reasons.lines) or "meets the contract")
         self.query_one("#why").set_class(not reasons.fine, "-wrong")
         self._show_header(detail.header)

@@ -7,7 +7,7 @@ import asyncio
 from textual import work
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.widgets import Static
+from textual.content import Content
 
 from rdss_sandbox.text import figures
 from tui.session import posting_failures, session_of
@@ -18,8 +18,9 @@ from tui.widgets.text_lines import TextLines
 class ObjectView(Vertical):
     """Fetches an object and shows a preview of it."""
 
+    BORDER_TITLE = "enter on an object shows what is in it"
+
     def compose(self) -> ComposeResult:
-        yield Static("enter on an object shows what is in it", id="name", classes="line", markup=False)
         yield TextLines()
 
     @work(group="object", exclusive=True)
@@ -33,7 +34,7 @@ class ObjectView(Vertical):
 
     def _draw(self, bucket: str, key: str, size: int, shown: Preview) -> None:
         name = key.rpartition("/")[2]
-        self.query_one("#name", Static).update(f"{shown.kind} · {figures.size(size)} · {name}")
+        self.border_title = Content(f"{shown.kind} · {figures.size(size)} · {name}")
         self.query_one(TextLines).show(shown.lines, json=shown.json)
         app = session_of(self)
         if app.snapshot:

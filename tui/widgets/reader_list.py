@@ -77,11 +77,11 @@ class ReaderTable(RowList[ReaderLine]):
 
     def __init__(self) -> None:
         empty = "nobody reads; an iterator or a fan-out consumer shows here"
-        super().__init__(READER_COLUMNS, whole=_tell, empty=empty, id="readers")
+        super().__init__(READER_COLUMNS, whole=_tell, empty=empty, title="readers", id="readers")
 
     def show(self, snapshot: ObservedState, readers: readers.ReaderList) -> None:
         if not readers.known and not readers.readers:
-            self.show_empty("the streams are an upstream's, which does not say who reads them")
+            self.show_empty("the upstream of these streams does not say who reads them")
             return
         now = int(snapshot.status.clock.time)
         lines = [ReaderLine(reader, now) for reader in readers.readers]

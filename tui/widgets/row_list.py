@@ -44,9 +44,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     """Rows under a heading, one line each, with a cursor.
 
     ``browse`` shows rows that are fetched page by page, and again at news for which ``live`` is true.
-    ``fill`` shows given rows. ``whole`` tells a row in full, for who presses enter on it. While
-    ``following``, the cursor stays on the last row. While ``paused``, no rows are added and ``behind`` counts
-    the new ones.
+    ``fill`` shows given rows. ``title`` names the list in its border. ``whole`` tells a row in full, for who
+    presses enter on it. While ``following``, the cursor stays on the last row. While ``paused``, no rows are
+    added and ``behind`` counts the new ones.
     """
 
     ALLOW_SELECT: ClassVar[bool] = False
@@ -62,7 +62,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         overflow-x: hidden;
         overflow-y: scroll;
         scrollbar-size-vertical: 1;
-        &:focus { background-tint: $foreground 4%; }
         .row-list--heading { color: $text-muted; text-style: bold; }
         .row-list--cursor { background: $primary 35%; color: $foreground; text-style: bold; }
         &:focus .row-list--cursor { background: $primary; color: $text; }
@@ -117,12 +116,14 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         marked: Callable[[Row], bool] = lambda _: False,
         whole: Callable[[Row], Whole] | None = None,
         empty: str = "nothing here yet",
+        title: str = "",
         id: str | None = None,  # noqa: A002 -- Textual's name for it
     ) -> None:
         super().__init__(id=id)
+        self.border_title = title
         self._columns = FilledColumns(columns)
         self._live = live
-        self._marked = marked
+        self.marked = marked
         self.whole = whole
         self._empty = empty
         self.known = True
@@ -136,6 +137,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._strips: dict[tuple[int, bool], Strip] = {}
         self._styles: dict[str, Style] = {}
         self._chosen: list[tuple[ListColumn[Row], int]] = []
+        self._chosen_for = -1
         self._last_report: tuple[int, object] = (-1, None)
         self._goal: int | None = None
         self._by_hand = False
@@ -186,7 +188,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def _choose_columns(self) -> None:
         self._strips.clear()
-        self._chosen = self._columns.choose(self.scrollable_content_region.width - 2)
+        self._chosen_for = self.scrollable_content_region.width
+        self._chosen = self._columns.choose(self._chosen_for - 2)
 
     def show_empty(self, empty: str) -> None:
         """Show no rows and the text ``empty``."""
@@ -215,6 +218,10 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def current(self) -> Row | None:
         """The row under the cursor; None in an empty list and while the row is being fetched."""
         return self._pages.row(self.cursor) if self.total else None
+
+    def find(self, holds: Callable[[Row], bool]) -> int | None:
+        """The index of the first held row for which ``holds`` is true."""
+        return self._pages.find(holds)
 
     def redraw(self) -> None:
         """Draw every line again, because the look of rows changed."""
@@ -406,8 +413,9 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             self.post_message(self.Opened(self, row))
 
     def on_click(self, event: events.Click) -> None:
-        index = round(self.scroll_y) + event.y - 1
-        if event.y and index < self.total:
+        inside = event.get_content_offset(self)
+        index = round(self.scroll_y) + inside.y - 1 if inside else self.total
+        if inside and inside.y and index < self.total:
             again = index == self.cursor
             self.move_to(index)
             if again or event.chain > 1:
@@ -418,11 +426,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def on_mouse_scroll_up(self) -> None:
         self._by_hand = True
 
-    def on_scroll_up(self) -> None:
-        self._by_hand = True
-
-    def on_scroll_to(self) -> None:
-        self._by_hand = True
+    on_scroll_up = on_scroll_to = on_mouse_scroll_up
 
     # Drawing.
 
@@ -432,6 +436,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
         self._styles.clear()
 
     def render_lines(self, crop: Region) -> list[Strip]:
+        if self._chosen_for != self.scrollable_content_region.width:
+            self._choose_columns()  # the size changed without a message that it did
         # Strips are cached by row in this class, so Textual's cache by line would only cost time. Its own
         # method is still needed for a border or a padding.
         if self.styles.gutter or self.opacity < 1:
@@ -445,7 +451,8 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            return self._heading(width)
+            titles = [fit(c.title, cells, right=c.right) for c, cells in self._chosen]
+            return Strip([Segment(fit(" " + " ".join(titles), width), self._tone("heading"))], width)
         index = round(self.scroll_y) + y - 1
         if index >= self.total:
             note = (self._empty if self.known else "…") if y == 2 and not self.total else ""
@@ -464,7 +471,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
 
     def _line(self, row: Row, width: int, *, here: bool) -> Strip:
         plain = style = self._tone("cursor" if here else "")
-        text, left = "▶" if self._marked(row) else " ", width - 1
+        text, left = "▶" if self.marked(row) else " ", width - 1
         segments: list[Segment] = []
         for column, cells in self._chosen:
             cell, more = split_cell(column, row, cells) if column.after else (column.fit(row, cells), "")
@@ -485,11 +492,6 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
             segments.append(Segment(" " * left, plain))
         strip = Strip(segments, width - min(left, 0))
         return strip if left >= 0 else strip.crop(0, width)
-
-    def _heading(self, width: int) -> Strip:
-        style = self._tone("heading")
-        titles = [fit(c.title, cells, right=c.right) for c, cells in self._chosen]
-        return Strip([Segment(fit(" " + " ".join(titles), width), style)], width)
 
     def _tone(self, tone: str) -> Style:
         if (style := self._styles.get(tone)) is None:

@@ -44,8 +44,8 @@ class SequenceDetail(Vertical):
 
     def compose(self) -> ComposeResult:
         yield Label(id="state", markup=False)
-        yield RowList(PART_COLUMNS, whole=_tell, empty="no parts")
-        yield TextLines()
+        yield RowList(PART_COLUMNS, whole=_tell, empty="no parts", title="parts")
+        yield TextLines(title="the joined body")
 
     @work(group="sequence", exclusive=True)
     async def show(self, sequence: str, stream: str) -> None:

@@ -40,6 +40,12 @@ class TreeLine:
     found: int = 0
 
     @property
+    def name(self) -> str:
+        """``input`` for a stream, ``input 0003`` for a shard of it."""
+        shard_of_it = f" {shard(self.branch.shard.id)}" if self.branch.shard else ""
+        return f"{self.branch.stream.name}{shard_of_it}"
+
+    @property
     def held(self) -> StreamDetail | Shard:
         return self.branch.shard or self.branch.stream
 
@@ -89,7 +95,7 @@ def _waiting(line: TreeLine) -> str:
 
 
 TREE_COLUMNS: tuple[ListColumn[TreeLine], ...] = (
-    ListColumn("stream, shard", 21, _name, _tone, worth=9, stretch=True),
+    ListColumn("stream, shard", 18, _name, _tone, worth=9, stretch=True),
     ListColumn("hash keys", _BAR_CELLS, lambda line: hash_range(line.branch), _bar_tone, worth=8),
     ListColumn("records", 7, lambda line: short_count(line.held.records), _tone, right=True, worth=8),
     ListColumn("bytes", 7, lambda line: size(line.held.bytes), "dim", right=True, worth=2),
@@ -124,7 +130,9 @@ class StreamTree(RowList[TreeLine]):
         self._behind: Mapping[str, int] = {}
         self._findings: Sequence[Finding] = ()
         self.chosen: Branch | None = None
-        super().__init__(TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", id="tree")
+        super().__init__(
+            TREE_COLUMNS, marked=self._is_chosen, empty="no streams yet", title="streams", id="tree"
+        )
 
     def show(
         self,

@@ -43,8 +43,9 @@ class TextLines(ScrollView, can_focus=True):
     }
     """
 
-    def __init__(self, id: str | None = None) -> None:  # noqa: A002 -- Textual's name for it
+    def __init__(self, id: str | None = None, *, title: str = "") -> None:  # noqa: A002 -- Textual's name for it
         super().__init__(id=id)
+        self.border_title = title
         self._lines: Sequence[str] = ()
         self._json = False
         self._signs = False
