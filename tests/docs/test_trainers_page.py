@@ -40,7 +40,12 @@ def test_the_pictures_are_where_the_guide_says() -> None:
     for digit, name in screens:
         assert names[digit] == name
     keys = WATCH_PAGE.read_text(encoding="utf-8")
-    for described in ("1 to 9</dt><dd>go to a stream", "o</dt><dd>show only the stream", "h</dt><dd>hold"):
+    for described in (
+        "1 to 9</dt><dd>go to a stream",
+        "o</dt><dd>show only the stream",
+        "h</dt><dd>hold",
+        "c</dt><dd>open the control room",
+    ):
         assert f"<dt>{described}" in keys
 
 

@@ -165,7 +165,7 @@ function buildCommand() {
   command.id = "command";
   command.tabIndex = 0;
   const copy = make("button", "", "Copy");
-  copy.type = "button";
+  Object.assign(copy, { type: "button", id: "copy", disabled: true });
   copy.addEventListener("click", async () => {
     // Where the address is no secure one there is no clipboard: the text is marked, for the keyboard to copy.
     getSelection().selectAllChildren(command);
@@ -173,6 +173,6 @@ function buildCommand() {
     tellOutcome(copied ? "copied" : "marked, to be copied with the keyboard");
   });
   const same = make("div", "", make("p", "", "The same in a terminal"), command, copy);
-  Object.assign(same, { id: "same", hidden: true });
+  same.id = "same";
   return same;
 }

@@ -84,19 +84,13 @@ function disarm(button) {
   delete button.dataset.label;
 }
 
-/** A form whose last button is its action: Enter does it, and what is typed changes its command. */
+/** A form of an action: Enter in a field presses its button, and what is typed changes its command. */
 export function form(button, ...rows) {
+  button.type = "submit";
   button.dataset.form = "";
   const element = make("form", "", ...rows, make("p", "buttons", button));
-  element.addEventListener("submit", (event) => {
-    event.preventDefault();
-    button.click();
-  });
+  element.noValidate = true; // the button looks at that itself
+  element.addEventListener("submit", (event) => event.preventDefault());
   element.addEventListener("input", () => button.dispatchEvent(new Event("pointerenter")));
-  // Enter in a field submits by a button of this type, which nobody sees.
-  const hidden = make("button", "unseen");
-  Object.assign(hidden, { type: "submit", tabIndex: -1 });
-  hidden.setAttribute("aria-hidden", "true");
-  element.append(hidden);
   return element;
 }

@@ -33,7 +33,7 @@ async function fetchRejects(panel, queues) {
   const pages = await Promise.all(queues.map(ask_for));
   if (pages.some((page) => !page.indexed)) kept = ""; // more are coming: ask again with the next picture
   const rows = pages.flatMap((page) => page.messages).sort((one, other) => other.time - one.time).slice(0, MOST);
-  reconcile(panel.querySelector(".rejects"), rows, (row) => row.id, buildReject, () => {});
+  reconcile(panel.querySelector(".rejects"), rows, (row) => `${row.id} ${row.sequence_number}`, buildReject, () => {});
   if (hasQueues) await fetchClaims(panel, queues);
 }
 
@@ -53,13 +53,13 @@ const tellSent = (row) => (sent) => `sent #${row.id} to ${sent.stream}, shard ${
 
 function buildEditor() {
   const text = make("textarea");
-  Object.assign(text, { id: "reject-text", name: "text", rows: 12, spellcheck: false });
+  Object.assign(text, { id: "reject-text", name: "text", rows: 14, spellcheck: false });
   const to = choice("to", []);
-  const send = action("Send", () => readEditor(text, to), (sent) => tellSent(editor.row)(sent), (sent) => sent && closeEditor());
+  const send = action("Send", () => readEditor(text, to), (sent) => tellSent(editor.row)(sent), (sent) => sent && showEditor(false));
   const leave = make("button", "", "Leave it");
   leave.type = "button";
   leave.addEventListener("click", () => {
-    closeEditor();
+    showEditor(false);
     preview(null);
   });
   const verdict = make("p", "verdict");
@@ -93,14 +93,16 @@ async function openEditor(row) {
   offer(whole.elements.to, streams);
   whole.elements.to.value = editor.found.origin ?? streams[0];
   setText(whole.querySelector("h3"), `Message #${row.id}`);
-  whole.hidden = false;
-  await judge(text, whole.querySelector(".verdict"));
-  whole.scrollIntoView({ block: "nearest" });
+  showEditor(true);
   text.focus();
+  text.setSelectionRange(0, 0);
+  text.scrollTop = 0;
+  await judge(text, whole.querySelector(".verdict"));
 }
 
-function closeEditor() {
-  byId("editor").hidden = true;
+/** The editor has the panel for itself while it is open. */
+function showEditor(open) {
+  for (const part of byId("panel-rejects").children) part.hidden = (part.id === "editor") !== open;
 }
 
 /** What the contract says of the text, as it would be sent. */

@@ -55,7 +55,7 @@ async function showCommand(call) {
   if (call) command = (await ask("POST", "/commands", call).catch(() => null))?.command ?? "";
   if (mine !== shown) return; // another was asked for since
   byId("command").textContent = command;
-  byId("same").hidden = !command;
+  byId("copy").disabled = !command;
 }
 
 /** Do what a person asked for, show its command, and tell what came of it or why not. */

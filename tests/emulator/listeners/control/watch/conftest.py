@@ -20,9 +20,7 @@ from rdss_sandbox.client import Client
 from sandbox.control.scenarios import ScenarioResources
 from tests.chromium import Tab, open_tab
 
-_SHOWN_COMMAND = (
-    "document.querySelector('#same').hidden ? '' : document.querySelector('#command').textContent"
-)
+_SHOWN_COMMAND = "document.querySelector('#command').textContent"
 
 
 @dataclass(frozen=True)

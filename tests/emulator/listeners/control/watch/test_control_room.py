@@ -18,6 +18,7 @@ from schemas.rdss.error_codes import ErrorCode
 from schemas.rdss.samples import Samples
 from tests.chromium import open_tab
 from tests.emulator.listeners.control.watch.conftest import Room, Seat
+from tests.emulator.listeners.control.watch.test_watch_page import CONTRASTS, UNNAMED
 from tests.taken_out import needs
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -386,12 +387,34 @@ def test_each_action_needs_the_token_and_a_page_of_the_sandbox(guarded: Seat, me
         assert asking.request(method, address, json={}, headers=bearer).status_code not in {401, 403}
 
 
-@pytest.mark.parametrize("width", [360, 1280, 2560])
-def test_it_fits_the_window(room: Room, width: int) -> None:
-    """Nothing of any panel is beyond the right edge, and the command is in sight."""
-    room.tab.size(width, 900)
-    for panel in room.tab.eval(
-        "[...document.querySelectorAll('.tabs button')].map((each) => each.id.slice(4))"
-    ):
+def test_every_word_of_it_can_be_read_and_has_a_name(room: Room) -> None:
+    """As the rest of the page: a contrast of 7 to 1 in both themes; a screen reader has a name for all."""
+    refuse(room.seat)
+    unlabelled = (
+        "[...document.querySelectorAll('#room :is(input, select, textarea)')].filter((each) =>"
+        " !each.labels.length && !each.ariaLabel).map((each) => each.outerHTML)"
+    )
+    for panel in list_panels(room):
+        room.turn_to(panel)
+        assert room.tab.eval(unlabelled) == [], panel
+        assert room.tab.eval(UNNAMED) == [], panel
+        for theme in ("dark", "light"):
+            room.tab.eval(f"document.documentElement.dataset.theme = '{theme}'")
+            assert [each for each in room.tab.eval(CONTRASTS) if each[0] < 7] == [], (panel, theme)
+
+
+def list_panels(room: Room) -> list[str]:
+    found: list[str] = room.tab.eval(
+        "[...document.querySelectorAll('.tabs button')].map(({id}) => id.slice(4))"
+    )
+    return found
+
+
+@pytest.mark.parametrize(("width", "height"), [(360, 800), (1280, 720), (1920, 1080), (2560, 1440)])
+def test_it_fits_the_window(room: Room, width: int, height: int) -> None:
+    """Nothing of any panel is beyond the right edge, and the outcome and the command are in sight."""
+    room.tab.size(width, height)
+    for panel in list_panels(room):
         room.turn_to(panel)
         assert room.tab.eval("document.documentElement.scrollWidth") <= width, panel
+        room.tab.wait("document.querySelector('.foot').getBoundingClientRect().bottom <= innerHeight")
