@@ -37,7 +37,7 @@ from emulator.listeners.amqp_lists import BadQueryError, Listing, Slices, select
 from emulator.listeners.amqp_properties import BadRequestError
 from emulator.listeners.amqp_reads import READS, Read
 from emulator.listeners.control.endpoint_routing import route_by_segments
-from emulator.pages.frame import CONTROL_PLACES, PageFrame
+from emulator.pages.frame import CONTROL_PLACES, PageFrame, wide
 
 _PORT: Final = re.compile("[0-9]{1,9}")
 _HEALTHY: Final[Document] = {"status": "ok"}
@@ -249,11 +249,7 @@ through; <code>rabbitmqadmin</code>, client libraries and <code>curl</code> use 
 <code>guest</code> with <code>guest</code>, or any user with the sandbox's token. The only virtual host is
 <code>/</code>, which is <code>%2F</code> in a path.</p>
 <p>A method that is not in the list answers 405, and a path that is not in it 404.</p>
-<div class=wide tabindex="0" role="region" aria-label="the paths"><table>
-<thead><tr><th scope=col>methods<th scope=col>path</thead>
-<tbody>
-{rows}
-</tbody></table></div>"""
+{table}"""
 
 
 def _describe_paths(paths: Mapping[str, Mapping[str, Change]]) -> str:
@@ -262,4 +258,6 @@ def _describe_paths(paths: Mapping[str, Mapping[str, Change]]) -> str:
         f"<tr><td>{escape(' '.join(paths[path]))}</td><td><code>/api{escape(path)}</code></td></tr>"
         for path in sorted(paths)
     )
-    return _BODY.format(title=escape(_TITLE), version=VERSION, rows=rows)
+    head = "<thead><tr><th scope=col>methods<th scope=col>path</thead>"
+    table = wide(f"<table>{head}<tbody>{rows}</tbody></table>", "the paths")
+    return _BODY.format(title=escape(_TITLE), version=VERSION, table=table)

@@ -20,12 +20,15 @@ import msgspec
 CONTROL_PLACES: Final = {"Watch": "/", "Course": "/learn", "Control API": "/docs"}
 """The pages of the control port, and where they are."""
 _HERE: Final = Path(__file__).parent
+PALETTE: Final = _HERE / "palette.css"
+"""The colours, sizes and fonts of everything of ours that a browser shows."""
 COPY_BUTTONS: Final = _HERE / "copy_buttons.js"
 """The script that gives each block of code a button to copy it."""
 _MARK: Final = '<svg viewBox="0 0 24 24"{}><path d="M2 12h5c5 0 4-6 9-6h6M7 12c5 0 4 6 9 6h6"/></svg>'
-_ICON: Final = _MARK.format(
+ICON: Final = _MARK.format(
     ' xmlns="http://www.w3.org/2000/svg" fill="none" stroke="#3b82f6" stroke-width="4" stroke-linecap="round"'
 )
+"""The mark of the product, as a picture of its own."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +56,7 @@ class PageFrame:
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{self._policy()}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f'<link rel="icon" href="data:image/svg+xml,{quote(_ICON)}">\n'
+            f'<link rel="icon" href="data:image/svg+xml,{quote(ICON)}">\n'
             f"{self.head}<title>{escape(title)}</title>\n<style>{self._style()}</style>\n</head>\n"
             f'<body>\n<a class="skip" href="#content">To the content</a>\n{self.header()}\n'
             f'<main id="content" tabindex="-1">\n{body}\n</main>\n{run}</body>\n</html>\n'
@@ -81,7 +84,7 @@ class PageFrame:
         }
 
     def _style(self) -> str:
-        return _join(_HERE / "frame.css", *self.styles)
+        return _join(PALETTE, _HERE / "frame.css", *self.styles)
 
     def _policy(self) -> str:
         sources = [*self.sources, *([_allow_text(_join(*self.scripts))] if self.scripts else [])]
@@ -102,6 +105,12 @@ def _join(*files: Path) -> str:
 def _allow_text(text: str) -> str:
     """The source expression of a Content-Security-Policy that lets exactly this inline text take effect."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def wide(content: str, label: str) -> str:
+    """Something that is scrolled sideways where the window is narrower; the ``label`` names it."""
+    name = escape(label)
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{name}">{content}</div>'
 
 
 def embed_json(name: str, data: Any) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
-from emulator.pages.frame import COPY_BUTTONS, PageFrame
+from emulator.pages.frame import COPY_BUTTONS, PageFrame, wide
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run, draw_stage
@@ -160,7 +160,7 @@ def _missed(certificate: Certificate) -> str:
     rows = "".join(
         _row(each, _REASONS.get(each.reason or "", each.reason or "")) for each in certificate.missed
     )
-    return f"<section><h2>What was not shown</h2>{_table(rows, 'why not')}</section>"
+    return f"<section><h2>What was not shown</h2>{_table('what was not shown', rows, 'why not')}</section>"
 
 
 def _passes(certificate: Certificate) -> str:
@@ -173,7 +173,8 @@ def _passes(certificate: Certificate) -> str:
         (f"{len(certificate.left_out)} not tried", "why", [*certificate.left_out]),
     )
     return "".join(
-        f"<details><summary>{title}</summary>{_table(''.join(map(_folded, clauses)), column)}</details>"
+        f"<details><summary>{title}</summary>"
+        f"{_table(title, ''.join(map(_folded, clauses)), column)}</details>"
         for title, column, clauses in folds
         if clauses
     )
@@ -189,8 +190,6 @@ def _row(result: ClauseResult, last: str) -> str:
     return f"<tr><td><code>{result.id}</code><td>{result.level}<td>{escape(result.demand)}<td>{escape(last)}"
 
 
-def _table(rows: str, column: str) -> str:
-    return (
-        '<div class=wide tabindex="0" role="region" aria-label="clauses"><table><thead><tr><th>clause'
-        f"<th>level<th>what it demands<th>{column}</thead><tbody>{rows}</tbody></table></div>"
-    )
+def _table(label: str, rows: str, column: str) -> str:
+    head = "".join(f"<th scope=col>{each}" for each in ("clause", "level", "what it demands", column))
+    return wide(f"<table><thead><tr>{head}</thead><tbody>{rows}</tbody></table>", label)

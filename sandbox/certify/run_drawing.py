@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final, NamedTuple
 
+from emulator.pages.frame import wide
 from emulator.pages.svg import circle, drawing, line, text
 from rdss_sandbox.shapes.trace import Put, Read
 from sandbox.certify.history import History
@@ -78,7 +79,7 @@ def _draw(history: History, window: _Window, names: list[str], label: str) -> st
         *_starts(history, window, lanes["starts"]),
         *_dots(history, lanes, window),
     )
-    return f"<div class=picture>{drawing(''.join(drawn), _WIDTH, height, label)}</div>"
+    return wide(drawing("".join(drawn), _WIDTH, height, label), f"picture: {label}")
 
 
 def _lanes(lanes: dict[str, int]) -> Iterator[str]:

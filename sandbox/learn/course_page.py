@@ -9,6 +9,7 @@ from typing import Final
 from markdown_it import MarkdownIt
 
 from emulator.pages.course import COURSE_FRAME, LOAD_AGAIN
+from emulator.pages.frame import wide
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
 from sandbox.certify.clause import Role
 from sandbox.learn.check import CheckResult
@@ -92,13 +93,13 @@ def _last_check(check: CheckResult, role: Role) -> str:
     rows = "".join(_stage(each, bad=bad, passed=check.passed) for each in check.stages)
     verdict = "passed" if check.passed else "not yet"
     clauses = "".join(_clause(each) for each in check.clauses)
-    return (
-        "<h3>Your last check</h3>"
-        '<div class=wide tabindex=0 role=region aria-label="Counts of the last check">'
+    table = (
         f"<table><caption>{verdict}, {check.seconds:g} s</caption>"
         f"<thead><tr><th scope=col>stage{titles}<th scope=col>what happened</thead>"
-        f"<tbody>{rows}</tbody></table></div><ul>{clauses}</ul>"
+        f"<tbody>{rows}</tbody></table>"
     )
+    counts = wide(table, f"counts of the last check of {check.lesson}")
+    return f"<h3>Your last check</h3>{counts}<ul>{clauses}</ul>"
 
 
 def _stage(count: StageCount, *, bad: bool, passed: bool) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from emulator.pages.frame import PageFrame
+from emulator.pages.frame import PageFrame, wide
 from rdss_sandbox.text.timestamps import timestamp
 from sandbox.judging.run_index import INDEX
 from sandbox.judging.verdict import Verdict, VerdictLine
@@ -26,8 +26,11 @@ _SAID: Final = {
     Verdict.FAIL: "Some lines do not hold.",
     Verdict.INCONCLUSIVE: "Something that should be shown did not happen.",
 }
+_HEADINGS: Final = (
+    "<tr><th scope=col>fact<th scope=col class=n>observed<th scope=col class=n>must be<th scope=col>verdict"
+    "<th scope=col>meaning"
+)
 _MOST_MESSAGES: Final = 500
-_WIDE: Final = '<div class=wide tabindex="0" role="region" aria-label="{}">'
 
 
 def page(run: Run) -> str:
@@ -144,9 +147,8 @@ def _claims(run: Run) -> str:
     remarks = "".join(f"<li>{escape(each)}" for each in judgement.remarks)
     reason = f"<ul>{remarks}</ul>" if remarks else ""
     return (
-        f"<section><h2>Verdict</h2>{reason}{_WIDE.format('the verdict')}<table><thead><tr><th>fact"
-        f"<th class=n>observed<th class=n>must be<th>verdict<th>meaning</thead><tbody>{rows}</tbody></table>"
-        "</div></section>"
+        f"<section><h2>Verdict</h2>{reason}"
+        f"{wide(f'<table><thead>{_HEADINGS}</thead><tbody>{rows}</tbody></table>', 'the verdict')}</section>"
     )
 
 
@@ -169,8 +171,8 @@ def _facts(run: Run) -> str:
         for fact, value in run.judgement.facts.items()
     )
     return (
-        f"<section><details><summary>All facts</summary>{_WIDE.format('all facts')}<table>{rows}</table>"
-        "</div></details></section>"
+        f"<section><details><summary>All facts</summary>{wide(f'<table>{rows}</table>', 'all facts')}"
+        "</details></section>"
     )
 
 
@@ -189,6 +191,6 @@ def _messages(found: TimelineDrawing) -> str:
     )
     left = f"<p>and {len(texts) - _MOST_MESSAGES:,} more</p>" if len(texts) > _MOST_MESSAGES else ""
     return (
-        f"<section><details><summary>All messages</summary>{_WIDE.format('all messages')}<table>{rows}"
-        f"</table></div>{left}</details></section>"
+        f"<section><details><summary>All messages</summary>{wide(f'<table>{rows}</table>', 'all messages')}"
+        f"{left}</details></section>"
     )

@@ -76,7 +76,7 @@ def draw(found: TimelineDrawing, lit: FirstFailure | None = None) -> Drawing:
     width, height = found.pace * (found.slots + 8), _TOP + LANE * len(lanes) + 8
     parts = [
         *_bands(lanes, found, width),
-        *_times(found, height),
+        *_times(found, width, height),
         *_strikes(found, heights, height),
         *_draw_paths(found, heights),
         *_draw_dots(found, heights),
@@ -113,7 +113,7 @@ def _bands(lanes: Sequence[str], found: TimelineDrawing, width: float) -> list[s
     ]
 
 
-def _times(found: TimelineDrawing, height: float) -> list[str]:
+def _times(found: TimelineDrawing, width: float, height: float) -> list[str]:
     """A dotted line through all lanes for each idle time, and the time at which it ends."""
     drawn = [text("0 s", 2, 18, "time")]
     free = 40.0
@@ -124,8 +124,9 @@ def _times(found: TimelineDrawing, height: float) -> list[str]:
         drawn.append(line("jump", x, _TOP, x, height))
         if x >= free:
             ended = f"{step.at + step.lasts:,.3f}".rstrip("0").rstrip(".") + " s"
-            drawn.append(text(ended, x, 18, "time"))
-            free = x + 7 * len(ended) + 12
+            room = 7 * len(ended) + 12
+            drawn.append(text(ended, min(x, width - room), 18, "time"))
+            free = x + room
     return drawn
 
 

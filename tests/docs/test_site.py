@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.axe import find_violations
 from tests.chromium import chromium
 from tests.docs.pages import ROOT
 
@@ -48,6 +49,8 @@ _AUDIT = """(() => {
   if (shown.includes('```')) said.push('a fence is shown as text');
   return {title: document.title, said};
 })()"""
+_GROUND = "getComputedStyle(document.querySelector('.md-header')).backgroundColor"
+"""The band of our palette, which is that of the header of all our pages."""
 _FOCUS = "document.querySelector('.md-search__input').focus()"
 _FOUND = """[...document.querySelectorAll('.md-search-result__link')]
   .some((link) => link.href.includes('glossary.html'))"""
@@ -108,6 +111,8 @@ def test_every_page_can_be_read_by_everybody_without_a_network(tmp_path: Path) -
             tab.prefer(prefers_color_scheme=preferred)
             tab.open(pages[0].as_uri())
             assert tab.eval("document.body.getAttribute('data-md-color-scheme')") == scheme
+            assert [each for each in find_violations(tab) if each[1] in {"serious", "critical"}] == []
+            assert tab.eval(_GROUND) == {"slate": "rgb(26, 33, 42)", "default": "rgb(241, 244, 247)"}[scheme]
         tab.call("Emulation.setFocusEmulationEnabled", enabled=True)
         tab.eval(_FOCUS)
         tab.call("Input.insertText", text="conflation")

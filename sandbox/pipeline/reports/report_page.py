@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from emulator.pages.frame import PageFrame
+from emulator.pages.frame import PageFrame, wide
 from sandbox.pipeline.reports.charts import (
     Axis,
     Span,
@@ -32,7 +32,7 @@ def render_page(found: Report) -> str:
         _section("Throughput: records a second", _throughput(found)),
         _section("Latency: from published to arrived", *_latency(found)),
         _section("What the faults did", *_impact(found)) if found.impact else "",
-        _section("Rejects by code", draw_bars(found.rejects), _codes(found)) if found.rejects else "",
+        _section("Rejects by code", *_rejects(found)) if found.rejects else "",
         _section("Sequences, from first part to last", *_spans(found)) if found.spans else "",
         _section("Streams", _streams(found)),
         _section("Tenants", _tenants(found)),
@@ -66,17 +66,18 @@ def _arrivals(found: Report) -> tuple[str, str]:
         "duplicates": [interval.duplicates for interval in found.intervals],
         "rejects": [interval.rejects for interval in found.intervals],
     }
-    return _key("messages", "duplicates", "rejects"), draw_stacked_bars(_axis(found), series)
+    drawn = wide(draw_stacked_bars(_axis(found), series), "arrivals over time")
+    return _key(*series), drawn
 
 
 def _throughput(found: Report) -> str:
     rates = [(i.messages + i.duplicates + i.rejects) / found.interval_seconds for i in found.intervals]
-    return draw_lines(_axis(found), {"throughput": rates})
+    return wide(draw_lines(_axis(found), {"throughput": rates}), "throughput over time")
 
 
 def _latency(found: Report) -> tuple[str, str]:
     series = {"p50": [i.p50 for i in found.intervals], "p95": [i.p95 for i in found.intervals]}
-    return _key("p50", "p95"), draw_lines(_axis(found), series, duration)
+    return _key("p50", "p95"), wide(draw_lines(_axis(found), series, duration), "latency over time")
 
 
 def _impact(found: Report) -> tuple[str, str, str, str]:
@@ -89,9 +90,11 @@ def _impact(found: Report) -> tuple[str, str, str, str]:
     ]
     medians = [("no fault", found.impact[0].p50_others), *((i.type, i.p50) for i in found.impact)]
     latency = {name: median for name, median in medians if median is not None}
-    listed = _table((*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
-    bars = f"<h3>Latency by fault: p50</h3>{draw_bars(latency, duration, 'injected')}" if latency else ""
-    return _key("injected"), draw_stacked_bars(_axis(found), series), bars, listed
+    listed = _table("what each fault did", (*titles, "p50 ms", "p95 ms", "p50 ms of those not struck"), rows)
+    medians_drawn = wide(draw_bars(latency, duration, "injected"), "latency by fault")
+    bars = f"<h3>Latency by fault: p50</h3>{medians_drawn}" if latency else ""
+    struck = wide(draw_stacked_bars(_axis(found), series), "injections over time")
+    return _key("injected"), struck, bars, listed
 
 
 def _spans(found: Report) -> tuple[str, str]:
@@ -106,7 +109,7 @@ def _spans(found: Report) -> tuple[str, str]:
         )
         for span in found.spans
     ]
-    return _key("joined", "open", "refused", "overdue"), draw_spans(spans)
+    return _key("joined", "open", "refused", "overdue"), wide(draw_spans(spans), "sequences over time")
 
 
 def _section(title: str, *content: str) -> str:
@@ -138,8 +141,8 @@ def _key(*names: str) -> str:
     return f'<ul class="legend">{"".join(parts)}</ul>'
 
 
-def _codes(found: Report) -> str:
-    """The codes with the first message of each."""
+def _rejects(found: Report) -> tuple[str, str]:
+    """The counts of the codes, and the codes with the first message of each."""
     known = {name: code.description for name, code in CONTRACT.codes.items()}
     first = {example.code: example for example in found.examples}
     titles = ("code", "meaning", "rejected here", "queued by receivers", "first", "messageId", "bytes", "why")
@@ -154,7 +157,7 @@ def _codes(found: Report) -> str:
                 reject.description,
             )
         rows.append([code, known.get(code, ""), count, found.queued.get(code, 0), *counts])
-    return _table(titles, rows)
+    return wide(draw_bars(found.rejects), "counts of codes"), _table("reject codes", titles, rows)
 
 
 def _streams(found: Report) -> str:
@@ -162,7 +165,7 @@ def _streams(found: Report) -> str:
     rows: list[list[str | int | None]] = [
         [name, *(counts.get(outcome, 0) for outcome in outcomes)] for name, counts in found.streams.items()
     ]
-    return _table(("stream", *outcomes), rows)
+    return _table("streams", ("stream", *outcomes), rows)
 
 
 def _tenants(found: Report) -> str:
@@ -171,22 +174,24 @@ def _tenants(found: Report) -> str:
         (str(t.tenant or "unreadable"), t.messages, t.duplicates, t.rejects, t.p50, t.p95, t.longest)
         for t in found.tenants
     ]
-    return _table(titles, rows)
+    return _table("tenants", titles, rows)
 
 
-def _table(titles: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:
+def _table(label: str, titles: Sequence[str], rows: Iterable[Sequence[str | int | None]]) -> str:
     listed = [list(row) for row in rows]
     numeric = [
         bool(listed) and all(not isinstance(row[at], str) for row in listed) for at in range(len(titles))
     ]
-    head = "".join(f"<th{_align(n)}>{escape(title)}</th>" for title, n in zip(titles, numeric, strict=True))
+    head = "".join(
+        f"<th scope=col{_align(n)}>{escape(title)}" for title, n in zip(titles, numeric, strict=True)
+    )
     body = "".join(
         "<tr>"
         + "".join(f"<td{_align(n)}>{_cell(cell)}</td>" for cell, n in zip(row, numeric, strict=True))
         + "</tr>"
         for row in listed
     )
-    return f'<div class="wide"><table><tr>{head}</tr>{body}</table></div>'
+    return wide(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>", label)
 
 
 def _align(numeric: bool) -> str:

@@ -12,9 +12,8 @@ from sandbox.judging.run_index import MOST_RUNS, index_page, read_runs, write_in
 from sandbox.scenarios.outcome import ReportKind
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_run import run_scenario
+from tests.axe import find_violations
 from tests.chromium import Tab, chromium
-from tests.real_clients import install
-from tests.real_clients.sandbox_process import installed
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 _FRAMES = "[...document.querySelectorAll('iframe')]"
@@ -155,14 +154,8 @@ def test_only_runs_of_one_scenario_are_compared(tab: Tab, runs: Path) -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.real_client
 @pytest.mark.xdist_group("replay")
 def test_axe_finds_nothing(tab: Tab, runs: Path) -> None:
     """The list and the comparison, by axe-core's rules; the runs' own pages have their own test."""
-    axe = installed("axe-core", lambda: install.node_packages("axe", *install.AXE)) / "axe-core/axe.min.js"
     compared(tab, runs)
-    tab.eval(axe.read_text(encoding="utf-8") + ";1")
-    violations = (
-        "axe.run(document, {iframes: false}).then((found) => found.violations.map((each) => each.id))"
-    )
-    assert tab.eval(violations) == []
+    assert find_violations(tab) == []

@@ -15,9 +15,8 @@ from sandbox.scenarios.play import START
 from sandbox.scenarios.run_report import page
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_run import run_scenario
+from tests.axe import find_violations
 from tests.chromium import Tab, chromium
-from tests.real_clients import install
-from tests.real_clients.sandbox_process import installed
 from tests.sandbox.scenarios import wrong_clients as wrong
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("replay")]
@@ -36,8 +35,6 @@ _FIRST_POINT = """(() => {
 })()"""
 _WHEN_PAINTED = """addEventListener("load", () =>
     requestAnimationFrame(() => requestAnimationFrame(() => { window.paintedAt = performance.now(); })))"""
-_VIOLATIONS = """axe.run().then((found) =>
-    found.violations.map((each) => [each.id, each.nodes.slice(0, 3).map((node) => node.html)]))"""
 _STRIKES = f"{_DATA}.steps.map((step, at) => [at, step[5]]).filter(([, place]) => place)"
 _FLASH = """(() => {
     const stage = document.getElementById("stage"), scale = stage.width / stage.getBoundingClientRect().width;
@@ -370,14 +367,11 @@ def many(events: tuple[Event, ...], number: int) -> tuple[Event, ...]:
     return tuple(found)
 
 
-@pytest.mark.real_client
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 375])
 def test_axe_finds_nothing(tab: Tab, crash: Run, scheme: str, width: int) -> None:
     """Roles, names, contrast, landmarks, sizes: by axe-core's rules for WCAG and its best practices."""
-    axe = installed("axe-core", lambda: install.node_packages("axe", *install.AXE)) / "axe-core/axe.min.js"
     opened(tab, crash, width=width, prefers_color_scheme=scheme)
     tab.click_on("#said button")
     tab.eval("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    tab.eval(axe.read_text(encoding="utf-8") + ";1")
-    assert tab.eval(_VIOLATIONS) == []
+    assert find_violations(tab) == []
