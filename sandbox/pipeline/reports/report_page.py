@@ -183,7 +183,7 @@ def _table(label: str, titles: Sequence[str], rows: Iterable[Sequence[str | int 
         bool(listed) and all(not isinstance(row[at], str) for row in listed) for at in range(len(titles))
     ]
     head = "".join(
-        f"<th scope=col{_align(n)}>{escape(title)}" for title, n in zip(titles, numeric, strict=True)
+        f"<th scope=col{_align(n)}>{escape(title)}</th>" for title, n in zip(titles, numeric, strict=True)
     )
     body = "".join(
         "<tr>"
