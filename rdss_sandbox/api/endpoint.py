@@ -113,7 +113,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
 
     ``errors`` maps the codes of its own refusals to their statuses. ``wrap`` makes the body of an argument
     that is not the body itself. ``live``: with ``Accept: text/event-stream`` it answers until the client
-    leaves. ``streamed``: clients get the answer in chunks. ``fixed`` are the arguments of a ``part``.
+    leaves. ``streamed``: clients get the answer in chunks. ``fixed`` are the arguments of a ``partial`` one.
     """
 
     declared: Callable[Concatenate[Any, P], Any]
@@ -129,6 +129,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
     live: bool = False
     streamed: bool = False
     fixed: Mapping[str, Any] = field(default_factory=dict)
+    partial: bool = False
     subject: type[Subject[Any]] = Subject
 
     @overload
@@ -142,7 +143,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
 
     @cached_property
     def _call(self) -> Callable[..., Any]:
-        @wraps(self.take if self.take and self.fixed else self.declared)
+        @wraps(self.take if self.take and self.partial else self.declared)
         def call(of: Subject[Any], *args: Any, **given: Any) -> Any:
             request = self.build_request(of, *args, **given)
             return of.transport.stream(request) if self.streamed else of.transport.ask(request, self.read)
@@ -219,7 +220,7 @@ class Endpoint(Generic[P, Wire, Result, Later]):
         self, take: Callable[[Wire], Other], **fixed: Any
     ) -> Endpoint[[], Wire, Other, Coroutine[Any, Any, Other]]:
         """Another method of the clients: this endpoint with ``fixed`` arguments, and a part of its answer."""
-        part: Any = replace(self, take=take, fixed=fixed)  # type: ignore[arg-type]
+        part: Any = replace(self, take=take, fixed=fixed, partial=True)  # type: ignore[arg-type]
         return part  # type: ignore[no-any-return]
 
     @cached_property
@@ -287,7 +288,7 @@ def download(
 def list_endpoints(subject: type[Subject[Any]]) -> list[Endpoint[..., Any, Any, Any]]:
     """The endpoints of a subject, in the order of their declarations."""
     members = {name: member for base in reversed(subject.__mro__) for name, member in vars(base).items()}
-    return [each for each in members.values() if isinstance(each, Endpoint) and not each.fixed]
+    return [each for each in members.values() if isinstance(each, Endpoint) and not each.partial]
 
 
 def _quote(value: str, safe: str) -> str:

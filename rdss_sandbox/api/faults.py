@@ -6,10 +6,23 @@ from typing import Final
 
 from rdss_sandbox.api.endpoint import DELETE, GET, PATCH, POST, Mode, Subject
 from rdss_sandbox.shapes.chaos import ChaosEffects, ChaosRules
-from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultList, FaultType, FaultTypes, NewFault
+from rdss_sandbox.shapes.faults import (
+    Fault,
+    FaultAttribute,
+    FaultChange,
+    FaultList,
+    FaultType,
+    FaultTypes,
+    NewFault,
+)
 
 _UNKNOWN: Final = {"no_such_fault": 404}
 _BAD_RULE: Final = {"bad_rule": 400}
+
+
+def _fault_settings(found: FaultTypes) -> tuple[FaultAttribute, ...]:
+    """The settings that every fault has, whatever its type."""
+    return found.common
 
 
 class Faults(Subject[Mode], at="/faults"):
@@ -22,6 +35,8 @@ class Faults(Subject[Mode], at="/faults"):
     @GET("/types", FaultTypes, lambda found: found.types)
     def fault_types(self) -> tuple[FaultType, ...]:
         """The types of fault, with their attributes."""
+
+    fault_settings = fault_types.part(_fault_settings)
 
     @POST("", status=201, errors={"bad_fault": 400})
     def add_fault(self, fault: NewFault) -> Fault:

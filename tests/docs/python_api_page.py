@@ -160,7 +160,7 @@ def _endpoints() -> Iterator[str]:
         for name, endpoint in members.items():
             if isinstance(endpoint, Endpoint):
                 signature = _cell(_signature(endpoint._call, bound=True))
-                doc = endpoint.take if endpoint.fixed else endpoint.declared
+                doc = endpoint.take if endpoint.partial else endpoint.declared
                 yield f"| `.{name}{signature}` | {_cell(_summary(doc))} |"
         yield ""
 

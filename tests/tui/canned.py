@@ -28,6 +28,7 @@ from rdss_sandbox.shapes.status import Status
 from rdss_sandbox.shapes.streams import Reshard, Shard, Stream, StreamDetail
 from rdss_sandbox.shapes.topology import AuditTap, Topology
 from schemas.rdss.contract import RDSS
+from tests.tui.canned_faults import FAULT_SETTINGS, FAULT_TYPES
 from tests.tui.canned_scenarios import CannedScenarios, NothingInstalled
 from tui.state import transfer
 
@@ -407,18 +408,12 @@ class Canned:
         kept = [each for each in made if not (unfinished and each.complete)]
         return SequencePage(tuple(kept[offset : offset + limit]), len(kept))
 
+    async def fault_settings(self) -> tuple[FaultAttribute, ...]:
+        return FAULT_SETTINGS
+
     async def fault_types(self) -> tuple[FaultType, ...]:
         self._answer("fault_types")
-        delay = FaultAttribute("delay", "duration", 0.2, "how long", "s")
-        shape = FaultAttribute(
-            "distribution", "choice", "fixed", "how it varies", choices=("fixed", "normal")
-        )
-        late = FaultType(
-            "latency", "Time passes before a call is answered.", ("publish", "deliver"), (), (delay, shape)
-        )
-        copies = FaultAttribute("copies", "integer", 1, "how many more times it comes")
-        twice = FaultType("duplicate", "A message comes twice.", ("publish", "deliver"), (), (copies,))
-        return (twice, late)
+        return FAULT_TYPES
 
     async def add_fault(self, fault: NewFault) -> Fault:
         self._answer("add_fault", fault)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
+from msgspec.structs import replace
 from textual import work
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -18,18 +20,16 @@ from tui.session import session_of
 from tui.state.query import show_match
 from tui.state.worker_messages import ActionDone
 
-_WHEN = (
-    ("at", "start after this time: 200ms, 5s, 6m"),
-    ("for", "stop after this time"),
-    ("after", "skip this many messages first"),
-    ("first", "then affect at most this many messages"),
-    ("every", "of those, affect every n-th"),
-)
-_COUNTS = {"after", "first", "every"}
+_FIRST = frozenset({"name", "channel", "direction", "toxicity", "limit"})
+"""What stands above the type's own attributes; the others are in a fault's ``when``."""
+_COUNTS = {"after", "first", "every", "fails"}
 
 
 class AddFault(ModalScreen[None]):
-    """Adds a fault of ``type_``. When the sandbox refuses it, the form shows why and stays open."""
+    """Adds a fault of ``type_``, with the ``settings`` that every fault has.
+
+    When the sandbox refuses it, the form shows why and stays open.
+    """
 
     BINDINGS: ClassVar[list[Any]] = [
         Binding("ctrl+s", "add", "Add it"),
@@ -49,44 +49,31 @@ class AddFault(ModalScreen[None]):
     AddFault #wrong { width: 100%; color: $text-error; }
     """
 
-    def __init__(self, type_: FaultType) -> None:
+    def __init__(self, type_: FaultType, settings: Iterable[FaultAttribute]) -> None:
         super().__init__()
         self._type = type_
+        self._settings = tuple(settings)
 
     def compose(self) -> ComposeResult:
         with Vertical():
             with VerticalScroll(can_focus=False):
                 yield Label(f"Add the fault [b]{self._type.type}[/b]")
                 yield Label(self._type.help, classes="about", markup=False)
-                yield from self._where()
+                yield from self._common(first=True)
                 for attribute in self._type.attributes:
-                    yield _row(attribute.name, _help(attribute), _field(attribute))
-                for name, sentence in _WHEN:
-                    yield _row(name, sentence, Input(id=f"when-{name}", compact=True))
-                example = show_match(session_of(self).contract.fields)
-                yield _row("match", f"field=glob: {example}", Input(id="when-match", compact=True))
+                    yield _row(attribute.name, _help(attribute), _field(attribute, "attribute-"))
+                yield from self._common(first=False)
             yield Label(id="wrong", markup=False)
         yield Footer()
 
-    def _where(self) -> ComposeResult:
-        directions = [(direction, direction) for direction in self._type.directions]
-        yield _row("name", "a name; its type when left out", Input(id="name", compact=True))
-        yield _row(
-            "channel",
-            "a stream or queue, * for any",
-            Input(id="channel", placeholder="*", compact=True),
-        )
-        yield _row(
-            "direction",
-            "the direction of the messages",
-            Select(
-                directions, value=self._type.directions[0], allow_blank=False, id="direction", compact=True
-            ),
-        )
-        yield _row(
-            "toxicity", "the share of messages that it affects", Input("1", id="toxicity", compact=True)
-        )
-        yield _row("limit", "stop after this many injections", Input(id="limit", compact=True))
+    def _common(self, *, first: bool) -> ComposeResult:
+        example = show_match(session_of(self).contract.fields)
+        directions = {"choices": self._type.directions, "default": self._type.directions[0]}
+        for setting in self._settings:
+            if (setting.name in _FIRST) is first:
+                shown = replace(setting, **directions) if setting.name == "direction" else setting
+                sentence = f"field=glob: {example}" if setting.name == "match" else setting.help
+                yield _row(setting.name, sentence, _field(shown, "" if first else "when-"))
 
     def on_mount(self) -> None:
         self.query_one("#channel").focus()
@@ -131,7 +118,7 @@ class AddFault(ModalScreen[None]):
             not in {"", attribute.default, str(attribute.default)}
         }
         when: dict[str, Any] = {}
-        for name, _ in _WHEN:
+        for name in (each.name for each in self._settings if each.name not in _FIRST | {"match"}):
             if text := self._value(f"when-{name}"):
                 when[name] = int(_number(name, text)) if name in _COUNTS else text
         if match := self._value("when-match"):
@@ -170,8 +157,8 @@ def _row(name: str, sentence: str, field: Widget) -> Horizontal:
     )
 
 
-def _field(attribute: FaultAttribute) -> Widget:
-    id_ = f"attribute-{attribute.name}"
+def _field(attribute: FaultAttribute, prefix: str) -> Widget:
+    id_ = f"{prefix}{attribute.name}"
     if attribute.choices:
         choices = [(choice, choice) for choice in attribute.choices]
         return Select(choices, value=attribute.default, allow_blank=False, id=id_, compact=True)

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 
 from rdss_sandbox.shapes.clock import ClockChange
-from rdss_sandbox.shapes.faults import Fault, FaultChange, FaultType
+from rdss_sandbox.shapes.faults import Fault, FaultAttribute, FaultChange, FaultType
 from rdss_sandbox.text import figures, shell_commands
 from rdss_sandbox.text.durations import seconds
 from tui.dialogs.add_fault import AddFault
@@ -78,6 +78,10 @@ class FaultsScreen(MainScreen):
             yield MeaningPane()
         yield EventList()
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._settings: tuple[FaultAttribute, ...] = ()
+
     def on_mount(self) -> None:
         self.watch(self.app, "snapshot", self._show)
         self._fetch_types()
@@ -86,6 +90,7 @@ class FaultsScreen(MainScreen):
     @work
     async def _fetch_types(self) -> None:
         with posting_failures(self):
+            self._settings = await self.client.fault_settings()
             self.call_later(self.query_one("#kinds", RowList).fill, await self.client.fault_types())
 
     def _show(self) -> None:
@@ -111,11 +116,11 @@ class FaultsScreen(MainScreen):
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if message.control.id == "kinds":
-            self.app.push_screen(AddFault(message.row))
+            self.app.push_screen(AddFault(message.row, self._settings))
 
     def action_add(self) -> None:
         if (kind := self.query_one("#kinds", RowList).current) is not None:
-            self.app.push_screen(AddFault(kind))
+            self.app.push_screen(AddFault(kind, self._settings))
 
     def action_pause_fault(self) -> None:
         if fault := self._fault:

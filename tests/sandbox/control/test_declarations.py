@@ -132,7 +132,7 @@ def test_both_clients_have_a_method_for_it(endpoint: Declared) -> None:
 
 def test_the_clients_have_no_other_requests() -> None:
     """A method that is no endpoint, no part of one and no sub-client would be a second way to declare one."""
-    parts = [ControlApi.last_event]
+    parts = [ControlApi.last_event, ControlApi.fault_settings]
     for subject in (Client, AsyncClient, *SUBJECTS):
         for name in dir(subject):
             member = inspect.getattr_static(subject, name)

@@ -261,7 +261,7 @@ def test_a_scenario_is_played_and_its_verdict_comes_here(room: Room, terminal: S
     assert all(text in said for text in (taught.happens, taught.why, taught.client))
     command, outcome = room.press("Play")
     assert outcome == "producer-retry plays, with the seed 3"
-    room.tab.wait("document.querySelector('.runs .verdict').textContent === 'pass'")
+    room.tab.wait("document.querySelector('.runs .verdict')?.textContent === 'pass'")
     [run] = room.seat.client.scenarios.runs()
     assert (run.scenario, run.seed, run.verdict) == ("producer-retry", 3, "pass")
     played = terminal.type(command)
