@@ -297,7 +297,7 @@ async def test_faults(sandbox: Client, running: Embedded) -> None:
         await see(pilot, "● duplicate", "50%", "split", "real time")
         await pilot.press("plus")
         await answer(pilot, "6m")
-        await see(pilot, "speed 1", "sandbox clock advance 360")
+        await see(pilot, "speed 1", "sandbox clock advance 6m")
 
 
 async def test_buckets(audited: list[bytes], running: Embedded) -> None:
