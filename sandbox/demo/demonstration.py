@@ -28,8 +28,8 @@ from sandbox.scenarios.workload import Offered, due_in_batches
 from schemas.json_texts import documents
 from schemas.rdss.contract import RDSS
 
-PATIENCE_SECONDS: Final = 20.0
-"""The time in seconds within which the audit log has to be complete."""
+PATIENCE_SECONDS: Final = 60.0
+"""The seconds without progress after which an incomplete audit log is judged as it is."""
 _POLL_SECONDS: Final = 0.1
 _MOST_EVENTS: Final = 1_000_000
 
@@ -161,8 +161,12 @@ def _wait_for_audit(control: Client, progress: Progress) -> None:
     progress("waiting for the audit log", 0.0)
     clock = Clock()
     deadline = clock.elapsed() + PATIENCE_SECONDS
-    while control.audit_status().pending and clock.elapsed() < deadline:
+    found = control.audit_status()
+    while found.pending and clock.elapsed() < deadline:
         clock.wait(_POLL_SECONDS)
+        before, found = found, control.audit_status()
+        if found != before:
+            deadline = clock.elapsed() + PATIENCE_SECONDS
 
 
 def _tables(pipeline: Pipeline, place: DemoTarget, progress: Progress) -> Mapping[str, int] | Exception:
