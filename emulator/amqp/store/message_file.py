@@ -24,7 +24,7 @@ from emulator.amqp.message import Message
 from emulator.amqp.store.packed_messages import PackedMessages, pack_messages
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo
 from emulator.amqp.wire.field_tables import TEXT
-from emulator.journal import Log
+from emulator.journal import DamagedLogError, Log
 from emulator.journal.frames import HEADER_BYTES
 from emulator.journal.inventory import sync_names, unlist
 from emulator.journal.packed import SUFFIX
@@ -201,7 +201,11 @@ class MessageFile:
         for position, payload in self.messages.entries():
             self._positions.append(position + HEADER_BYTES + len(payload))
             self._holders.append(0)
-            yield len(self._holders) - 1, MessageOnDisk.decode(payload)
+            try:
+                found = MessageOnDisk.decode(payload)
+            except (msgspec.MsgspecError, UnicodeError) as error:
+                raise DamagedLogError(self.messages.path, position, f"it has no message: {error}") from error
+            yield len(self._holders) - 1, found
 
     def _read(self, position: int) -> bytes:
         """Read what is at a position. Messages are mostly read in their order, so many are read at once."""
@@ -229,10 +233,15 @@ class MessageFile:
         self._settled.append(_ENCODER.encode(marks))
 
     def read_marks(self) -> Iterator[Marks]:
+        """Yield what happened to messages, once after opening."""
         if self.settled_path.exists():
             self._settled = Log(self.settled_path, fsync=self._fsync)
-            for _, payload in self._settled.entries():
-                yield _MARKS.decode(payload)
+            for position, payload in self._settled.entries():
+                try:
+                    marks = _MARKS.decode(payload)
+                except msgspec.MsgspecError as error:
+                    raise DamagedLogError(self.settled_path, position, f"it has no marks: {error}") from error
+                yield marks
 
     # The whole file
 
