@@ -127,10 +127,11 @@ def test_samples_come_from_their_seed_and_are_refused_where_there_are_none(clien
     again = client.send_samples(WantedSamples("output", count=4, seed=drawn.seed))
     assert (drawn.records, again.records, again.seed, again.refused) == (4, 4, drawn.seed, 0)
     ids = [
-        [row.message_id for row in client.messages(matching=f"stream:{stream}").messages]
+        {row.message_id for row in client.messages(matching=f"stream:{stream}").messages}
         for stream in ("input", "output")
     ]
     assert ids[0] == ids[1]
+    assert len(ids[0]) == 4
 
     for wrong in (WantedSamples("input", bad="NOERR001"), WantedSamples("input", bad="APPERRMET001")):
         with pytest.raises(RefusedError, match=wrong.bad) as refused:
