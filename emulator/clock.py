@@ -14,8 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-LATEST = 253_370_764_800.0
-"""9999-01-01T00:00:00Z in seconds since the epoch. Every clock stops there, a year before dates end."""
+from rdss_sandbox.text.timestamps import LATEST
 
 
 class BadTimeError(ValueError):

@@ -25,7 +25,8 @@ from isal.isal_zlib import IsalError, decompressobj
 
 from emulator.journal import frames
 from emulator.journal.frames import Frame
-from rdss_sandbox.shapes.tape import LATEST, TapeEntry, TapeMark
+from rdss_sandbox.shapes.tape import TapeEntry, TapeMark
+from rdss_sandbox.text.timestamps import LATEST, timestamp
 
 FORMAT: Final = 1
 SUFFIX: Final = ".tape"
@@ -63,9 +64,8 @@ class TapeIndex(NamedTuple):
 
     def check(self) -> TapeIndex:
         """Return it. Raises ValueError for a time that no recorder wrote."""
-        latest = max((each.first for each in self.blocks), default=self.last)
-        if max(latest, self.last) > LATEST * 1000:
-            raise ValueError("it has an entry of after the year 9999")
+        if max(self.last, *(each.first for each in self.blocks), 0) > LATEST * 1000:
+            raise ValueError(f"it has an entry of after {timestamp(LATEST)}")
         return self
 
 

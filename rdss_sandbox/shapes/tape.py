@@ -7,12 +7,12 @@ seconds of its run; ``latency`` is in real seconds, from the call to its answer,
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
 
-LATEST: Final = 253_402_300_799
-"""The end of the year 9999, in seconds since the epoch: later times cannot be written as dates."""
+from rdss_sandbox.text.timestamps import LATEST
+
 Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LATEST)]
 
 

@@ -11,7 +11,7 @@ from rdss_sandbox.shapes.queues import PROJECT, NewClaim
 from rdss_sandbox.shapes.scenarios import NewRun
 from rdss_sandbox.shapes.streams import Reshard
 from rdss_sandbox.text.durations import write_duration
-from rdss_sandbox.text.timestamps import timestamp
+from rdss_sandbox.text.timestamps import LATEST, timestamp
 
 _OF_EVERY_FAULT = frozenset(
     {"name", "channel", "direction", "toxicity", "limit"}
@@ -36,10 +36,10 @@ def add_fault(fault: NewFault, type_: FaultType | None) -> str:
     for name, value in fault.attributes.items():
         words += [option_name(fault.type, name), _text(value)]
     for name, value in fault.when.items():
-        if name != "match":
+        if name == "match" and isinstance(value, dict):
+            words += [word for field, glob in value.items() for word in ("--match", f"{field}={glob}")]
+        elif value is not None:
             words += [f"--{name}", _text(value)]
-    for field, glob in (fault.when.get("match") or {}).items():
-        words += ["--match", f"{field}={glob}"]
     return _write(*words)
 
 
@@ -61,7 +61,11 @@ def change_clock(change: ClockChange) -> str:
         case "speed":
             return _write("clock", "speed", _text(change.speed or 0.0))
         case "set":
-            return _write("clock", "set", timestamp(change.time or 0.0).replace(".000Z", "Z"))
+            moment = change.time or 0.0
+            is_date = 0 <= moment <= LATEST
+            return _write(
+                "clock", "set", timestamp(moment).replace(".000Z", "Z") if is_date else _text(moment)
+            )
     return _write("clock", change.action)
 
 

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from functools import lru_cache
+from typing import Final
+
+LATEST: Final = 253_370_764_800.0
+"""9999-01-01T00:00:00Z in seconds since the epoch. Every clock stops there, a year before dates end."""
 
 
 @lru_cache(maxsize=64)  # The records of one call arrived at one time, and each is written with it.

@@ -165,7 +165,7 @@ def _wait_for_audit(control: Client, progress: Progress) -> None:
     while found.pending and clock.elapsed() < deadline:
         clock.wait(_POLL_SECONDS)
         before, found = found, control.audit_status()
-        if found != before:
+        if found.delivered != before.delivered:
             deadline = clock.elapsed() + PATIENCE_SECONDS
 
 

@@ -10,12 +10,14 @@ import msgspec
 import pytest
 
 from emulator.assembly.embedded import Embedded
+from emulator.faults.common_settings import COMMON_SETTINGS
 from emulator.faults.registry import TYPES
 from rdss_sandbox.client import Client, RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.faults import Fault, NewFault
 from rdss_sandbox.shapes.shell_commands import DescribedRequest
 from rdss_sandbox.shapes.streams import Reshard
+from rdss_sandbox.text.shell_commands import option_name
 from tests.sandbox.cli.conftest import Ran
 
 SAMPLES = {"number": 0.5, "integer": 2, "text": "it's", "flag": True, "duration": "1m"}
@@ -34,6 +36,33 @@ def type_same(emulator: Embedded, sandbox: Callable[..., Ran]) -> Callable[..., 
         return sandbox(*words, "--control", emulator.control)
 
     return run
+
+
+def test_an_attribute_gives_way_to_a_setting_of_every_fault() -> None:
+    """Both have an option of one name: that of the attribute begins with its type."""
+    assert [option_name("x", each.name) for each in COMMON_SETTINGS] == [
+        f"--x-{each.name}" for each in COMMON_SETTINGS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/clock", {"action": "set", "time": 1e300}),
+        ("/clock", {"action": "advance", "seconds": 1e308}),
+        ("/faults", {"type": "duplicate", "when": {"match": 3}}),
+        ("/faults", {"type": "duplicate", "when": {"after": None, "every": [1]}}),
+    ],
+)
+def test_the_command_for_what_cannot_be_is_refused_as_the_request_is(
+    emulator: Embedded, type_same: Callable[..., Ran], path: str, body: dict[str, Any]
+) -> None:
+    """A request that would be refused has a command all the same, and that says what is wrong."""
+    ran = type_same("POST", path, body)
+    assert ran.code != 0
+    assert "Traceback" not in ran.err
+    with Client(emulator.control) as client:
+        assert client.faults() == ()
 
 
 @pytest.mark.parametrize("name", TYPES)
