@@ -10,7 +10,7 @@ import msgspec
 from starlette.requests import Request
 from starlette.responses import StreamingResponse
 
-from emulator.clock import LATEST, BadTimeError, Clock, ClockState
+from emulator.clock import BadTimeError, Clock, ClockState
 from emulator.events import Events
 from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.live_answers import LiveAnswers, wants_live
@@ -18,6 +18,7 @@ from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.shapes.clock import ClockChange, ClockReading
 from rdss_sandbox.shapes.status import Health, Reset, Status, Version
 from rdss_sandbox.shapes.topology import Populated, Topology
+from rdss_sandbox.text.timestamps import LATEST
 
 _LARGEST = 1e9
 _READ_AGAIN_SECONDS = 10.0
