@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 
-TapeTime: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_370_764_800)]
-"""A time that clocks can show: they end with the year 9998."""
+from rdss_sandbox.shapes.tape import TapeTime
 
 
 class ReplayPosition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -13,7 +13,8 @@ import msgspec
 
 from rdss_sandbox.text.timestamps import LATEST
 
-Moment: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LATEST)]
+TapeTime: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=LATEST)]
+"""A time that clocks can show: they end with the year 9998."""
 
 
 class TapedMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag="message"):
@@ -25,7 +26,7 @@ class TapedMessage(msgspec.Struct, frozen=True, omit_defaults=True, tag="message
     is not kept. ``client`` is who put it, empty where that is not known.
     """
 
-    at: Moment
+    at: TapeTime
     channel: str
     body: bytes | None = None
     size: int = 0
@@ -44,7 +45,7 @@ class TapedRead(msgspec.Struct, frozen=True, omit_defaults=True, tag="asked"):
     no more.
     """
 
-    at: Moment
+    at: TapeTime
     channel: str
     operation: str
     client: str = ""
@@ -62,7 +63,7 @@ class TapedRefusal(msgspec.Struct, frozen=True, omit_defaults=True, tag="refusal
     ``records`` counts the messages of a put that were refused, of those in the call, which are ``of``.
     """
 
-    at: Moment
+    at: TapeTime
     channel: str
     operation: str
     code: str
@@ -88,7 +89,7 @@ class TapedChannel(msgspec.Struct, frozen=True, omit_defaults=True, tag="channel
     operation of the AWS API that brought it about, empty where there was none.
     """
 
-    at: Moment
+    at: TapeTime
     channel: str
     kind: str
     shards: tuple[TapedShard, ...] = ()
@@ -98,7 +99,7 @@ class TapedChannel(msgspec.Struct, frozen=True, omit_defaults=True, tag="channel
 class TapedLoss(msgspec.Struct, frozen=True, tag="loss"):
     """So many ``entries`` were not recorded, for the reason ``why``."""
 
-    at: Moment
+    at: TapeTime
     entries: int
     why: str
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Final
 
-LATEST: Final = 253_370_764_800.0
+LATEST: Final[float] = 253_370_764_800
 """9999-01-01T00:00:00Z in seconds since the epoch. Every clock stops there, a year before dates end."""
 
 
