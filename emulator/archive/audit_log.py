@@ -103,3 +103,6 @@ class _AuditStream:
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         return self._catalogue.at(shard, sequence_number)
+
+    def at_each(self, places: Iterable[tuple[ShardKey, str]]) -> Iterator[bytes | None]:
+        return (self.at(shard, number) for shard, number in places)

@@ -7,7 +7,7 @@ numbers. Other objects in the bucket are not part of the audit log.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _RANGE: Final = re.compile(r"(?P<first>\d+)-(?P<last>\d+)\.ndjson")
 _DIGITS_DROPPED: Final = 4
+_FOLDERS_KEPT: Final = 4
 
 
 class BucketUnreadableError(Exception):
@@ -43,7 +44,7 @@ class AuditLine:
 class AuditObjects:
     """The entries of the audit stream ``stream`` in ``bucket``, as ``Streams``.
 
-    A ``ShardKey`` names the stream, and the folder as its shard. One object is in memory at a time.
+    A ``ShardKey`` names the stream, and the folder as its shard. Few objects are in memory at a time.
     Every method raises ``BucketUnreadableError``. A missing bucket or object counts as empty.
     """
 
@@ -76,15 +77,34 @@ class AuditObjects:
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
         """The data of one entry, or None when its object is gone."""
+        return next(self.at_each([(shard, sequence_number)]))
+
+    def at_each(self, places: Iterable[tuple[ShardKey, str]]) -> Iterator[bytes | None]:
+        """Yield the data of each entry, or None when its object is gone.
+
+        The last object of a folder is kept in memory for the entries that follow, of four folders at most.
+        """
+        kept: dict[ShardKey, dict[str, bytes]] = {}
+        for shard, number in places:
+            entries = kept.pop(shard, {})
+            if number not in entries:
+                entries = self._read_object_of(shard, number)
+            kept[shard] = entries
+            if len(kept) > _FOLDERS_KEPT:
+                del kept[next(iter(kept))]
+            yield entries.get(number)
+
+    def _read_object_of(self, shard: ShardKey, sequence_number: str) -> dict[str, bytes]:
+        """The entries of the object that has this one, by their sequence numbers, or none of them."""
         number = int(sequence_number)
         # The entry's object has a slightly lower first number, so names with a long common prefix come first.
         for length in range(len(sequence_number), -1, -_DIGITS_DROPPED):
             for key, first, last in self._list_objects(f"{shard.shard}/{sequence_number[:length]}", ""):
                 if first <= number <= last:
-                    for entry in self._read_entries(key):
-                        if entry.sequence_number == sequence_number:
-                            return entry.data
-        return None
+                    entries = {each.sequence_number: each.data for each in self._read_entries(key)}
+                    if sequence_number in entries:
+                        return entries
+        return {}
 
     def _list_folders(self, prefix: str) -> list[str]:
         pages = self._list_pages(Prefix=prefix, Delimiter="/")

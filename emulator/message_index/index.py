@@ -12,7 +12,7 @@ import threading
 from array import array
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -196,11 +196,17 @@ class MessageIndex:
 
     def data(self, row: MessageRow) -> bytes | None:
         """The message's bytes, or None when its stream no longer holds them."""
+        return next(self.data_of_each([row]))
+
+    def data_of_each(self, rows: Iterable[MessageRow]) -> Iterator[bytes | None]:
+        """Yield each message's bytes, or None when its stream no longer holds them."""
+        return self._streams.at_each((self._find_shard(row), row.sequence_number) for row in rows)
+
+    def _find_shard(self, row: MessageRow) -> ShardKey:
+        """The shard of a message. One that the index has no more is in a generation that no shard has."""
         with self._lock:
             found = self._db.execute(f"SELECT generation {FROM} WHERE message.id = ?", (row.id,)).fetchone()
-        if found is None:
-            return None
-        return self._streams.at(ShardKey(row.stream, row.shard, found[0]), row.sequence_number)
+        return ShardKey(row.stream, row.shard, found[0] if found else "")
 
     # -- reading the streams
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from emulator.kinesis import KinesisError, Scope, ShardView, StreamView
@@ -86,6 +86,9 @@ class Catalogue:
             return streams.at(name, shard.shard, sequence_number, scope)
         except KinesisError:
             return None
+
+    def at_each(self, places: Iterable[tuple[ShardKey, str]]) -> Iterator[bytes | None]:
+        return (self.at(shard, number) for shard, number in places)
 
     def _list_indexed(self) -> Iterator[tuple[ShardKey, StreamService, str, ShardView]]:
         """Yield the shards to index, with the service that has each and its stream's name there."""

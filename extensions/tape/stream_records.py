@@ -5,7 +5,7 @@ Each shard is asked at most five times a second, which is what AWS allows all co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -131,6 +131,9 @@ class _Shards:
                 return found
 
     def at(self, shard: ShardKey, sequence_number: str) -> bytes | None:
+        raise NotImplementedError
+
+    def at_each(self, places: Iterable[tuple[ShardKey, str]]) -> Iterator[bytes | None]:
         raise NotImplementedError
 
     def _find_iterator(self, shard: str, after: str | None) -> str:

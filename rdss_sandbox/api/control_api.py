@@ -13,7 +13,7 @@ from rdss_sandbox.api.diagnosis import ClientDiagnosis
 from rdss_sandbox.api.endpoint import Mode, Subject
 from rdss_sandbox.api.events import Events
 from rdss_sandbox.api.faults import Chaos, Faults
-from rdss_sandbox.api.messages import Messages, Redriving, Sending, Sequences, StoredMessages
+from rdss_sandbox.api.messages import Messages, Redriving, Samples, Sending, Sequences, StoredMessages
 from rdss_sandbox.api.processing import Processing
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.recordings import Recordings
@@ -33,6 +33,7 @@ class ControlApi(
     Messages[Mode],
     StoredMessages[Mode],
     Sending[Mode],
+    Samples[Mode],
     Redriving[Mode],
     Sequences[Mode],
     MessageContract[Mode],
@@ -101,6 +102,7 @@ SUBJECTS: Final[dict[type[Subject[Any]], str]] = {
     Messages: "client",
     StoredMessages: "client",
     Sending: "client",
+    Samples: "client",
     Redriving: "client",
     Sequences: "client",
     MessageContract: "client",

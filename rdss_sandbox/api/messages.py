@@ -95,7 +95,11 @@ class Sending(Subject[Mode], at="/messages"):
     def send(self, message: NewMessage) -> Sent:
         """Put the message into its stream and return where it is. Faults apply to it."""
 
-    @POST("/samples", status=201, errors={"no_such_stream": 404, "no_such_samples": 400})
+
+class Samples(Subject[Mode], at="/samples"):
+    """Messages that the sandbox makes."""
+
+    @POST("", status=201, errors={"no_such_stream": 404, "no_such_samples": 400, "too_many_parts": 400})
     def send_samples(self, wanted: WantedSamples) -> SentSamples:
         """Make messages as the contract has them, or bad ones, and put them into their stream.
 

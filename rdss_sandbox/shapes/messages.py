@@ -156,7 +156,8 @@ class Sent(msgspec.Struct, frozen=True):
 class WantedSamples(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
     """Samples to make and send: ``count`` of them, each of so many ``parts``, or ``bad`` for an error code.
 
-    The same ``seed`` makes the same messages, but for their dates; by default one is drawn.
+    All are 100 parts at most. The same ``seed`` makes the same messages, but for their dates; by default one
+    is drawn.
     """
 
     stream: Annotated[str, msgspec.Meta(examples=["input"])]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Container, Iterator
 from http import HTTPStatus
+from itertools import tee
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -170,10 +171,15 @@ def _mentions(event: Event, message_id: str) -> bool:
 
 def _read_all(index: MessageIndex, matching: str) -> Iterator[tuple[MessageRow, bytes]]:
     """Yield the messages that the streams still hold. What arrives meanwhile is not among them."""
+    rows, read = tee(_list_rows(index, matching))
+    for row, data in zip(rows, index.data_of_each(read), strict=True):
+        if data is not None:
+            yield row, data
+
+
+def _list_rows(index: MessageIndex, matching: str) -> Iterator[MessageRow]:
     after, last = 0, index.last
     while rows := index.page(matching, after=after, limit=_EXPORTED_AT_ONCE).messages:
-        for row in rows:
-            if row.id <= last and (data := index.data(row)) is not None:
-                yield row, data
+        yield from (row for row in rows if row.id <= last)
         if (after := rows[-1].id) >= last:
             return

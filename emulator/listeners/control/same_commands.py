@@ -15,7 +15,7 @@ from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.faults import describe_type
 from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.api.faults import Faults
-from rdss_sandbox.api.messages import Redriving, Sending
+from rdss_sandbox.api.messages import Redriving, Samples
 from rdss_sandbox.api.queues import Queues
 from rdss_sandbox.api.sandbox_state import SandboxState
 from rdss_sandbox.api.scenarios import Scenarios
@@ -33,7 +33,7 @@ COMMANDS: Final[Mapping[Anything, Callable[..., str]]] = {
     Faults.remove_fault: say.remove_fault,
     SandboxState.change_clock: say.change_clock,
     Streams.reshard: say.reshard,
-    Sending.send_samples: say.send_samples,
+    Samples.send_samples: say.send_samples,
     Redriving.redrive_message: lambda row_id, again: say.redrive(row_id, again or Redrive()),
     Queues.claim: say.claim,
     Queues.release: say.release,

@@ -16,7 +16,7 @@ from emulator.listeners.control.endpoint_routing import ApiError, handles
 from emulator.listeners.control.messages import MessageResources
 from emulator.rng import new_seed, new_uuid
 from emulator.streams.stream_catalogue import Catalogue
-from rdss_sandbox.api.messages import Redriving, Sending
+from rdss_sandbox.api.messages import Redriving, Samples, Sending
 from rdss_sandbox.shapes.messages import NewMessage, Redrive, Sent, SentSamples, WantedSamples
 from schemas.contract import Contract
 from schemas.drawn_samples import draw_samples
@@ -24,9 +24,12 @@ from schemas.headers import leave_headers_out
 
 Put = Callable[[dict[str, Any], Scope], Awaitable[dict[str, Any]]]
 
+_MOST_PARTS = 100
+"""Of one request: each part is nearly a record's 1 MiB."""
+
 
 class SendResources:
-    """``POST /messages``, ``/messages/samples`` and ``/redriven``.
+    """``POST /messages``, ``/samples`` and ``/redriven``.
 
     ``put`` does a PutRecord as the AWS port does, faults included.
     ``note_own`` is told the sequence number of each record: no client is judged by it. ``messages`` has those
@@ -68,10 +71,13 @@ class SendResources:
         self._note_own(answer["SequenceNumber"])
         return Sent(message.stream, answer["ShardId"], answer["SequenceNumber"])
 
-    @handles(Sending.send_samples)
+    @handles(Samples.send_samples)
     async def send_samples(self, wanted: WantedSamples) -> SentSamples:
+        if wanted.parts and wanted.count * wanted.parts > _MOST_PARTS:
+            why = f"{wanted.count} messages in {wanted.parts} parts: {_MOST_PARTS} parts in all are the most"
+            raise ApiError(HTTPStatus.BAD_REQUEST, "too_many_parts", why)
         seed = new_seed() if wanted.seed is None else wanted.seed
-        # One after the other: a thousand in twenty parts are never in memory together.
+        # One after the other: they are never in memory together.
         parts = iterate_in_threadpool(self._make_parts(wanted, seed))
         try:
             outcomes = [await self._try(NewMessage(wanted.stream, part)) async for part in parts]

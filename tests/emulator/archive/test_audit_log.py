@@ -10,6 +10,7 @@ import boto3
 import msgspec
 import pytest
 
+from emulator.archive.audit_objects import AuditObjects
 from emulator.assembly.embedded import Embedded, embedded
 from emulator.settings.settings import DEFAULT_TOPOLOGY, Settings
 from rdss_sandbox.api.audit import AuditMessages
@@ -154,6 +155,23 @@ def test_an_object_that_was_deleted_leaves_its_rows(sandbox: Client, s3: S3Clien
     (found,) = s3.list_objects_v2(Bucket="rdss-audit")["Contents"]
     s3.delete_object(Bucket="rdss-audit", Key=found["Key"])
     assert log.message(1).raw is None
+
+
+def test_reading_many_entries_gets_each_object_once(sandbox: Client, s3: S3Client) -> None:
+    """They lie in turns in the objects of several shards. One that is not there is None."""
+    send(sandbox, *["input"] * 40)
+    objects = AuditObjects(lambda: s3, "rdss-audit", "audit")
+    shards = [*objects.shards()]
+    entries = sorted(
+        ((each.arrived, shard, each) for shard in shards for each in objects.read(shard, None, 100)),
+        key=lambda found: found[0],
+    )
+    got: list[str] = []
+    s3.meta.events.register("before-call.s3.GetObject", lambda **call: got.append(call["params"]["url_path"]))
+    places = [(shard, each.sequence_number) for _, shard, each in entries]
+    assert len(places) == 40
+    assert [*objects.at_each([*places, (shards[0], "7")])] == [*(each.data for *_, each in entries), None]
+    assert len(got) == len({*got}) == len(s3.list_objects_v2(Bucket="rdss-audit")["Contents"])
 
 
 def test_a_reset_forgets_the_log(sandbox: Client) -> None:

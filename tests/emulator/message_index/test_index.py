@@ -57,6 +57,9 @@ class FakeStreams:
         there = self.records.get(shard, [])
         return there[int(sequence_number) - 1].data if there else None
 
+    def at_each(self, places: Iterable[tuple[ShardKey, str]]) -> Iterator[bytes | None]:
+        return (self.at(shard, number) for shard, number in places)
+
 
 def message(message_id: str | None = "m-1", **header: object) -> bytes:
     header |= {"messageTimings": {"publishedTimestamp": PUBLISHED}}

@@ -22,7 +22,7 @@ export async function build(panel) {
     if (seed.value) body.seed = Number(seed.value);
     if (parts.value && bad.value === VALID) body.parts = Number(parts.value);
     if (bad.value !== VALID) body.bad = bad.value;
-    return { method: "POST", path: "/messages/samples", body };
+    return { method: "POST", path: "/samples", body };
   };
   const send = action("Send", build, (sent) => {
     const refused = sent.refused ? `; ${sent.refused} refused, the last with: ${sent.why}` : "";

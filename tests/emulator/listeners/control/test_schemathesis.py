@@ -19,7 +19,7 @@ CHECKS = (
 # The requests put faults in force too, and what those do to a message is no error of the server.
 SETTINGS = """
 [[operations]]
-include-name = ["POST /messages", "POST /redriven"]
+include-name = ["POST /messages", "POST /samples", "POST /redriven", "POST /redriven/{id}"]
 checks.not_a_server_error.expected-statuses = ["2xx", "4xx", "502", "503"]
 """
 

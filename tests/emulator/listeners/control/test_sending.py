@@ -137,6 +137,8 @@ def test_samples_come_from_their_seed_and_are_refused_where_there_are_none(clien
         with pytest.raises(RefusedError, match=wrong.bad) as refused:
             client.send_samples(wrong)
         assert refused.value.code == "no_such_samples"
+    with pytest.raises(RefusedError, match="51 messages in 2 parts: 100 parts in all are the most"):
+        client.send_samples(WantedSamples("input", count=51, parts=2))
     with pytest.raises(RefusedError, match="no stream is named 'nowhere'"):
         client.send_samples(WantedSamples("nowhere"))
     assert client.messages(matching="stream:input").total == 4
