@@ -22,7 +22,7 @@ from tui.text.columns import ListColumn
 from tui.text.narration import TURNS, remaining_fields, sentence
 from tui.widgets.event_list import tell_event
 from tui.widgets.key_footer import KeyFooter
-from tui.widgets.message_grid import MessageGrid
+from tui.widgets.message_lanes import MessageLanes
 from tui.widgets.row_list import RowList
 from tui.widgets.time_slider import Timeline
 
@@ -50,9 +50,9 @@ class RunScreen(Screen[None]):
             height: auto; min-height: 1; max-height: 3; padding: 0 1;
             background: $primary 25%; text-style: bold;
         }
-        #story { height: 1fr; }
+        #story { height: 1fr; scrollbar-size: 1 1; }
         #teach { padding: 0 1 1 1; height: auto; }
-        MessageGrid { padding: 0 1 1 1; height: auto; }
+        MessageLanes { padding: 0 1 1 1; height: auto; }
     }
     """
 
@@ -68,12 +68,13 @@ class RunScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield Static(self._title(), id="title")
         with Container(id="panes"):
-            with Vertical(id="told"):
+            with Vertical(id="told") as told:
+                told.border_title = "where the messages are"
                 yield Static(id="now", markup=False)
                 with VerticalScroll(id="story", can_focus=False):
-                    yield MessageGrid()
+                    yield MessageLanes()
                     yield Static(self._lesson(), id="teach")
-            yield RowList(self._columns(), id="events")
+            yield RowList(self._columns(), title="what happened", id="events")
         yield Timeline(self.recording.events)
         yield Static(id="where", classes="line")
         yield KeyFooter()
@@ -118,7 +119,7 @@ class RunScreen(Screen[None]):
             return
         index = self.events.cursor
         self.query_one("#now", Static).update(self._tell(message.row))
-        self.query_one(MessageGrid).show(self._playback.after(index + 1))
+        self.query_one(MessageLanes).show(self._playback.after(index + 1))
         self.query_one(Timeline).show(index)
         self._show_position()
         if index == len(self.recording.events) - 1:

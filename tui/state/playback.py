@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Self
 
@@ -42,6 +42,7 @@ _STATE_AFTER = {
     "message.processed": MessageState.PROCESSED,
     "message.rejected": MessageState.REJECTED,
 }
+_IN_A_LANE = {"message.acknowledged", "message.delivered"}
 _FINAL_STATES = {MessageState.PROCESSED, MessageState.TWICE, MessageState.REJECTED}
 
 
@@ -49,29 +50,49 @@ _FINAL_STATES = {MessageState.PROCESSED, MessageState.TWICE, MessageState.REJECT
 class PlaybackState:
     """The state after some events: messages in the order of their first event, shards, counts by kind.
 
+    ``places`` has the shard of each message, or the channel where there are no shards; both are in
+    ``shards``, with whether they are open. ``moved`` is the message of the last event, if it was of one.
     Parts of a sequence are not separate messages; they are counted as ``parts``.
     """
 
     states: dict[str, MessageState] = field(default_factory=dict)
+    places: dict[str, str] = field(default_factory=dict)
+    moved: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     shards: dict[str, bool] = field(default_factory=dict)
 
     def copy(self) -> Self:
-        return type(self)(dict(self.states), Counter(self.counts), dict(self.shards))
+        return replace(
+            self,
+            states=dict(self.states),
+            places=dict(self.places),
+            counts=Counter(self.counts),
+            shards=dict(self.shards),
+        )
 
     def apply(self, event: Event) -> None:
         self.counts[event.kind] += 1
         fields = event.fields
+        self.moved = str(fields.get("message_id") or "")
         if event.kind == "stream.resharded":
             self.shards |= dict.fromkeys(fields.get("closed", ()), False)
             self.shards |= dict.fromkeys(fields.get("opened", ()), True)
         elif event.kind in _STATE_AFTER and "message_id" in fields and fields.get("channel", INPUT) == INPUT:
             if "shard" in fields:
                 self.shards.setdefault(str(fields["shard"]), True)
+            if "position" not in fields and event.kind in _IN_A_LANE:
+                self._place(str(fields["message_id"]), str(fields.get("shard") or INPUT))
             if "position" in fields:
                 self.counts["parts"] += event.kind == "message.delivered"
             else:
                 self._set_state(str(fields["message_id"]), _STATE_AFTER[event.kind])
+
+    def _place(self, message: str, lane: str) -> None:
+        """A message stays in the lane in which it was last; one that has no shard has its channel's."""
+        if lane == INPUT and message in self.places:
+            return
+        self.shards.setdefault(lane, True)
+        self.places[message] = lane
 
     def _set_state(self, message: str, state: MessageState) -> None:
         before = self.states.get(message)

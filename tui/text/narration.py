@@ -35,10 +35,15 @@ def sentence(event: Event, meanings: Mapping[str, str]) -> str:
 
 def remaining_fields(event: Event, meanings: Mapping[str, str]) -> str:
     """The fields that the sentence does not tell, in a line."""
-    sentence_of_event = sentence(event, meanings)
+    said = sentence(event, meanings)
     rest = {
         name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
         for name, value in event.fields.items()
-        if value not in (None, "", [], (), {}) and name not in _TOLD and str(value) not in sentence_of_event
+        if value not in (None, "", [], (), {}) and name not in _TOLD and _short(name, value) not in said
     }
     return describe(rest)
+
+
+def _short(name: str, value: object) -> str:
+    """A value as sentences have it: of a messageId the first digits, of a shard the number."""
+    return str(value)[:8] if name == "message_id" else _SHARD.sub(lambda found: shard(found[0]), str(value))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from html import unescape
-from typing import Final
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final, NamedTuple
 
 from emulator.assembly.embedded import embedded
 from emulator.clock import Clock
@@ -13,6 +15,7 @@ from rdss_sandbox.client import AsyncClient, Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.messages import NewMessage
 from rdss_sandbox.shapes.streams import Reshard
+from sandbox.control.scenarios import ScenarioResources
 from schemas.rdss.decoration import decorate
 from schemas.rdss.envelope import serialise
 from schemas.rdss.error_codes import ErrorCode
@@ -21,14 +24,28 @@ from tests.tui.app_pilot import see, until
 from tests.waiting import wait_until
 from tui.app import SandboxApp
 from tui.keys.preferences import Preferences
+from tui.widgets.row_list import RowList
+
+
+class ShownScreen(NamedTuple):
+    """A picture of a page: the keys that lead to the screen, what is on it then, and the keys after that."""
+
+    keys: tuple[str, ...]
+    there: tuple[str, ...]
+    more: tuple[str, ...] = ()
+    size: tuple[int, int] = (140, 36)
+    theme: str = "sandbox-dark"
+
 
 SCREENS: Final = {
-    "streams": ("1", ("0003", "GENERR010", "resharded", "most")),
-    "errors": ("4", ("GENERR003", "GENERR006", "GENERR010")),
-    "faults": ("5", ("expire_iterator", "resharded")),
+    "streams": ShownScreen(("1",), ("0003", "GENERR010", "resharded", "most")),
+    "errors": ShownScreen(("4",), ("GENERR003", "GENERR006", "GENERR010", "Its messages go to")),
+    "faults": ShownScreen(("5",), ("expire_iterator", "resharded", "Shards split, merge")),
+    "run": ShownScreen(("7", "down", "s", "7", "enter"), ("the verdict comes at the end",), ("n",) * 3),
+    "light": ShownScreen(("4",), ("GENERR003", "Its messages go to"), size=(120, 30), theme="sandbox-light"),
+    "small": ShownScreen(("1",), ("0003", "message id"), size=(80, 24)),
 }
-"""The screens that the pages show: the key that leads to each, and what is on it once all has come."""
-_SIZE: Final = (140, 36)
+"""The screens that the pages show."""
 _SEED: Final = 7
 _TIME: Final = 1_790_000_000.0
 """Where the sandbox's clock stands, in seconds since the epoch: the messages are published then."""
@@ -38,22 +55,31 @@ async def take_screens() -> dict[str, str]:
     """Each of the screens over the same sandbox: messages, a split, duplicates, and some rejected."""
     settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None, seed=_SEED)
     clock = Clock(frozen_at=_TIME)
-    with embedded(settings, clock) as sandbox:
-        with Client(sandbox.control) as client:
-            _populate(client, clock)
-        app = SandboxApp(AsyncClient(sandbox.control), Preferences(theme="sandbox-dark"))
-        taken = {}
-        async with app.run_test(size=_SIZE) as pilot:
-            await until(pilot, lambda: app.snapshot is not None)
-            for name, (key, there) in SCREENS.items():
-                await pilot.press(key)
-                await see(pilot, *there)
-                picture, before = app.export_screenshot(title="sandbox tui"), ""
-                while words(picture) != words(before):
-                    await pilot.pause(0.3)
-                    picture, before = app.export_screenshot(title="sandbox tui"), picture
-                taken[name] = re.sub(r"@font-face \{.*?\}\n?", "", picture, flags=re.DOTALL)
-        return taken
+    with TemporaryDirectory() as runs:
+        more = [lambda parts: ScenarioResources(parts.events, Path(runs))]
+        with embedded(settings, clock, more=more) as sandbox:
+            with Client(sandbox.control) as client:
+                _populate(client, clock)
+            return {name: await _take(screen, sandbox.control) for name, screen in SCREENS.items()}
+
+
+async def _take(screen: ShownScreen, control: str) -> str:
+    """The screen as SVG, once nothing changes on it any more."""
+    app = SandboxApp(AsyncClient(control), Preferences(theme=screen.theme))
+    async with app.run_test(size=screen.size) as pilot:
+        await until(pilot, lambda: app.snapshot is not None)
+        for key in screen.keys:
+            rows = app.screen.query(RowList)
+            await until(pilot, lambda rows=rows: not rows or any(each.current is not None for each in rows))
+            await pilot.press(key)
+            await pilot.pause()
+        await see(pilot, *screen.there)
+        await pilot.press(*screen.more)
+        picture, before = app.export_screenshot(title="sandbox tui"), ""
+        while words(picture) != words(before):
+            await pilot.pause(0.3)
+            picture, before = app.export_screenshot(title="sandbox tui"), picture
+        return re.sub(r"@font-face \{.*?\}\n?", "", picture, flags=re.DOTALL)
 
 
 def words(svg: str) -> set[str]:
