@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import msgspec
 
-CONTROL_PLACES: Final = {"Watch": "/", "Course": "/learn", "Control API": "/docs"}
+CONTROL_PLACES: Final = {"Watch": "/", "Course": "/learn", "Runs": "/runs/", "Control API": "/docs"}
 """The pages of the control port, and where they are."""
 _HERE: Final = Path(__file__).parent
 PALETTE: Final = _HERE / "palette.css"
@@ -87,9 +87,9 @@ class PageFrame:
         return _join(PALETTE, _HERE / "frame.css", *self.styles)
 
     def _policy(self) -> str:
-        sources = [*self.sources, *([_allow_text(_join(*self.scripts))] if self.scripts else [])]
+        sources = [*self.sources, *([allow_text(_join(*self.scripts))] if self.scripts else [])]
         scripts = [f"script-src {' '.join(sources)}"] if sources else []
-        style = f"style-src {_allow_text(self._style())}"
+        style = f"style-src {allow_text(self._style())}"
         closed = ("img-src data:", "base-uri 'none'", "form-action 'none'")
         return "; ".join(("default-src 'none'", *scripts, *self.allow, style, *closed))
 
@@ -102,7 +102,7 @@ def _join(*files: Path) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def _allow_text(text: str) -> str:
+def allow_text(text: str) -> str:
     """The source expression of a Content-Security-Policy that lets exactly this inline text take effect."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 

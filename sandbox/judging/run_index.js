@@ -3,6 +3,7 @@
 (() => {
   const element = (id) => document.getElementById(id);
   const runs = JSON.parse(element("runs-data").textContent);
+  if (!runs.length) return;
   const boxes = [...document.querySelectorAll("[data-run]")];
   const compare = element("compare"), chosen = element("chosen"), both = element("both");
   const FRAME_MS = 100; // how often both replays are moved while they play

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from html import unescape
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,7 +14,7 @@ from urllib.parse import quote
 import msgspec
 from jinja2 import Environment
 
-from emulator.pages.frame import PageFrame, embed_json
+from emulator.pages.frame import CONTROL_PLACES, PageFrame, embed_json
 from rdss_sandbox.files.rewriting import rewriting
 from sandbox.judging.runs import RUNS
 
@@ -43,6 +47,10 @@ _FRAME: Final = PageFrame(
     scripts=(Path(__file__).with_name("run_index.js"),),
     allow=("frame-src 'self' file:",),
 )
+SERVED_FRAME: Final = replace(_FRAME, places=CONTROL_PLACES)
+"""The frame where the control port shows the runs."""
+_TITLE: Final = re.compile(r"<title>([^<]*)</title>")
+_HEAD: Final = 1 << 20
 _decode = msgspec.json.Decoder(RecordedRun).decode
 
 
@@ -67,14 +75,46 @@ def _read_run(folder: Path) -> RecordedRun | None:
     return found
 
 
+def read_pages(runs: Path = RUNS, most: int = MOST_RUNS) -> list[tuple[str, str]]:
+    """The other pages in the folder, such as certificates: title and address, by their addresses.
+
+    What cannot be read is left out, and so is what is more than two folders below.
+    """
+    files = chain.from_iterable(runs.glob(depth) for depth in ("*.html", "*/*.html", "*/*/*.html"))
+    found: list[tuple[str, str]] = []
+    for file in sorted(files):
+        of_runs = file.name in {INDEX, _REPORT} and (
+            file.parent == runs or (file.parent / _SUMMARY).is_file()
+        )
+        if of_runs or _is_linked(file, runs) or not (title := _read_title(file)):
+            continue
+        found.append((title, quote(file.relative_to(runs).as_posix())))
+    return found[:most]
+
+
+def _is_linked(file: Path, runs: Path) -> bool:
+    return any(each.is_symlink() for each in (file, *file.parents) if each.is_relative_to(runs))
+
+
+def _read_title(page: Path) -> str:
+    try:
+        with page.open(encoding="utf-8") as file:
+            found = _TITLE.search(file.read(_HEAD))
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return unescape(found[1]) if found else ""
+
+
 def write_index(runs: Path = RUNS) -> None:
     """Write the page over all runs of the folder. Raises OSError."""
     with rewriting(runs / INDEX, fsync=False) as draft:
-        draft.write_text(index_page(read_runs(runs)), encoding="utf-8")
+        draft.write_text(index_page(read_runs(runs), read_pages(runs)), encoding="utf-8")
 
 
-def index_page(runs: Sequence[RecordedRun]) -> str:
-    """The whole HTML document."""
+def index_page(
+    runs: Sequence[RecordedRun], pages: Sequence[tuple[str, str]] = (), frame: PageFrame = _FRAME
+) -> str:
+    """The whole HTML document. ``pages`` are others, each with title and address."""
     template = Path(__file__).with_name("run_index.html.jinja").read_text(encoding="utf-8")
     listed = [_data(run) for run in runs]
     body = (
@@ -83,10 +123,11 @@ def index_page(runs: Sequence[RecordedRun]) -> str:
         .render(
             runs=listed,
             count=_count(len(listed)),
+            pages=pages,
             data=embed_json("runs-data", listed),
         )
     )
-    return _FRAME.render("Runs", body)
+    return frame.render("Runs", body)
 
 
 def _count(number: int) -> str:

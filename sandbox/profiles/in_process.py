@@ -77,13 +77,14 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.journal.format_mark import OtherFormatError
     from emulator.services.service_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
+    from sandbox.control.run_pages import run_pages
     from sandbox.control.scenarios import scenario_resources
 
     asked_to_stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        async with Embedded(settings, more=(scenario_resources,)) as emulator:
+        async with Embedded(settings, more=(scenario_resources, run_pages)) as emulator:
             found = _describe(settings, emulator)
             running.write(found)
             try:

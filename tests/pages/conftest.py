@@ -17,6 +17,7 @@ from rdss_sandbox.client import Client
 from rdss_sandbox.shapes.faults import NewFault
 from rdss_sandbox.shapes.streams import Reshard
 from sandbox.cli.sandbox_command import sandbox as command
+from sandbox.control.run_pages import run_pages
 from sandbox.pipeline.reports.report_page import render_page
 from sandbox.scenarios.scenario import library
 from sandbox.scenarios.scenario_run import run_scenario
@@ -42,7 +43,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
         data_dir=None,
         seed=7,
     )
-    with chdir(folder), embedded(settings) as sandbox:
+    with chdir(folder), embedded(settings, more=(run_pages,)) as sandbox:
         _use(sandbox)
         files = {
             "course on disk": _learn(folder),
@@ -55,6 +56,9 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
             "watch": f"{sandbox.control}/",
             "course": f"{sandbox.control}/learn",
             "control API": f"{sandbox.control}/docs",
+            "runs on the port": f"{sandbox.control}/runs/",
+            "run on the port": f"{sandbox.control}/runs/{files['run'].relative_to(folder / 'runs')}",
+            "certificate on the port": f"{sandbox.control}/runs/certificate/certificate.html",
             "AMQP": f"{sandbox.urls['amqp_management']}/",
             **{name: file.resolve().as_uri() for name, file in files.items()},
         }
@@ -88,9 +92,17 @@ def _learn(folder: Path) -> Path:
 
 def _certify(folder: Path) -> Path:
     """The certificate of a client that reads one shard of two."""
-    options = ["--seed", "7", "--stage", "duplicates:5", "--no-shrink", "--to", str(folder / "certificate")]
+    options = [
+        "--seed",
+        "7",
+        "--stage",
+        "duplicates:5",
+        "--no-shrink",
+        "--to",
+        str(folder / "runs/certificate"),
+    ]
     CliRunner().invoke(command, ["certify", "consumer", *options, "--", sys.executable, str(_CLIENT)])
-    return folder / "certificate/certificate.html"
+    return folder / "runs/certificate/certificate.html"
 
 
 def _play(runs: Path) -> dict[str, Path]:

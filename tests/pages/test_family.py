@@ -11,11 +11,14 @@ from tests.chromium import Tab
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300), pytest.mark.xdist_group("pages")]
 
-_CONTROL = ["Watch", "Course", "Control API"]
+_CONTROL = ["Watch", "Course", "Runs", "Control API"]
 PLACES = {
     "watch": ("Watch", _CONTROL),
     "course": ("Course", _CONTROL),
     "control API": ("Control API", _CONTROL),
+    "runs on the port": ("Runs", _CONTROL),
+    "run on the port": ("Runs", _CONTROL),
+    "certificate on the port": ("Certificate", [*_CONTROL, "Certificate"]),
     "AMQP": ("AMQP", [*_CONTROL, "AMQP"]),
     "course on disk": ("Course", ["Course"]),
     "certificate": ("Certificate", ["Certificate"]),
@@ -140,3 +143,14 @@ def test_what_is_handed_over_prints(tab: Tab, addresses: dict[str, str], page: s
     wide = "[...document.querySelectorAll('main *')].filter((each) => each.checkVisibility() && "
     wide += "each.getBoundingClientRect().right > innerWidth + 1).map((each) => each.outerHTML.slice(0, 200))"
     assert tab.eval(wide) == []
+
+
+def test_the_printed_lanes_keep_their_names(tab: Tab, addresses: dict[str, str]) -> None:
+    """Names and lanes shrink by one share, and are as high as each other."""
+    opened(tab, addresses["run"], width=720)
+    tab.call("Emulation.setEmulatedMedia", media="print")
+    heights = tab.eval(
+        "[...document.querySelectorAll('.chart svg')].map((each) => each.getBoundingClientRect().height)"
+    )
+    assert len(heights) == 2
+    assert abs(heights[0] - heights[1]) < 1, heights

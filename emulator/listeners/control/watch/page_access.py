@@ -38,7 +38,7 @@ PAGES: Final = frozenset(
         *(f"/{name}" for name in WATCH_SCRIPTS),
     }
 )
-"""What the cookie opens."""
+"""What the cookie opens, with ``/runs`` and all below it."""
 _WANTS: Final = b"This sandbox asks for its token. Open the address that this command prints: sandbox watch\n"
 
 
@@ -62,7 +62,8 @@ def admit_pages(policy: AccessPolicy, token: str | None) -> AccessPolicy:
 
     def list_given(scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
         yield from policy.given(scope, headers)
-        if scope.get("method") == "GET" and scope["path"] in PAGES:
+        path = scope["path"]
+        if scope.get("method") == "GET" and (path in PAGES or f"{path}/".startswith("/runs/")):
             if scope["path"] == "/":
                 yield from _read_query(scope)
             given = _read_cookie(headers, cookie.name)
