@@ -10,9 +10,10 @@ from pathlib import Path
 import httpx
 
 from emulator.destinations import Destinations, ForbiddenError
+from rdss_sandbox.machine.trusted_authorities import trusting
 from sandbox.download.download_errors import DownloadError
 from sandbox.download.file_source import Fetch
-from sandbox.download.https import fetch_over, trusting
+from sandbox.download.https import fetch_over
 
 
 class HttpSource:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import ssl
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Final
 
 import httpx
 
+from rdss_sandbox.machine.trusted_authorities import trusting, untrusted
 from sandbox.download.download_errors import DownloadError, DownloadInterruptedError, FileChangedError
 from sandbox.download.file_source import Fetch
 
@@ -42,15 +42,6 @@ class HttpsSource:
         return fetch_over(self._client, location, start, tag)
 
 
-def trusting(trusted: Path | None) -> ssl.SSLContext:
-    """A context that trusts the common authorities and the certificates in the PEM file ``trusted``."""
-    context = ssl.create_default_context()
-    if trusted is not None:
-        context.load_verify_locations(trusted)
-        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-    return context
-
-
 @contextmanager
 def fetch_over(client: httpx.Client, location: str, start: int, tag: str | None) -> Iterator[Fetch]:
     """Open a location with a client, as ``Source.fetch`` does."""
@@ -60,8 +51,8 @@ def fetch_over(client: httpx.Client, location: str, start: int, tag: str | None)
         with client.stream("GET", location, headers=headers) as response:
             yield _read(response, start)
     except httpx.TransportError as error:
-        if (untrusted := _untrusted(error)) is not None:
-            raise DownloadError(f"{location}: {untrusted}") from error
+        if (why := untrusted(error)) is not None:
+            raise DownloadError(f"{location}: its certificate is not to be trusted: {why}") from error
         raise DownloadInterruptedError(f"{location}: {error or type(error).__name__}") from error
     except (httpx.InvalidURL, httpx.TooManyRedirects) as error:
         raise DownloadError(f"{location}: {error}") from error
@@ -96,12 +87,3 @@ def _refuse_plain(request: httpx.Request) -> None:
     if request.url.scheme != "https":
         why = f"{request.url} is not https, so nobody could vouch for what it serves"
         raise DownloadError(why)
-
-
-def _untrusted(error: BaseException | None) -> str | None:
-    """The reason why the certificate is not trusted; None for other errors."""
-    while error is not None:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return f"its certificate is not to be trusted: {error.verify_message}"
-        error = error.__cause__ or error.__context__
-    return None

@@ -67,9 +67,9 @@ def files(
 def _make_certificate(life: timedelta) -> tuple[Path, Path]:
     """Write a certificate for this host and that of the authority that issued it, and return their files."""
     from emulator.clock import Clock
+    from emulator.machine.certificate_authority import new_authority
     from emulator.machine.private_files import make_directory
     from emulator.settings.settings import STATE_DIRECTORY
-    from sandbox.file_server.certificates import new_authority
 
     authority = new_authority(Clock())
     state = Path(STATE_DIRECTORY)
@@ -77,5 +77,5 @@ def _make_certificate(life: timedelta) -> tuple[Path, Path]:
     trusted = authority.write_certificate(state / "files-authority.pem")
     certificate = state / "files-host.pem"
     certificate.touch(mode=0o600)
-    certificate.write_bytes(authority.issue("127.0.0.1", Clock(), life=life))
+    certificate.write_bytes(authority.issue(("127.0.0.1",), Clock(), life=life))
     return certificate, trusted

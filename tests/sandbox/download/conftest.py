@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from emulator.clock import Clock
+from emulator.machine.certificate_authority import Authority, new_authority
 from sandbox.download.download import Downloads
 from sandbox.download.http import HttpSource
 from sandbox.download.https import HttpsSource
 from sandbox.download.remote_file import Checksum, RemoteFile
-from sandbox.file_server.certificates import Authority, new_authority
 from sandbox.file_server.misbehaving_server import FileServer, Trouble
 
 UUID = "0f6b1d0e-3e0c-4b0e-9c2d-3a8a3f0a4a11"
@@ -68,7 +68,7 @@ def place(tmp_path: Path, authority: Authority) -> Iterator[Place]:
         ) -> FileServer:
             certificate = None if plain else tmp_path / "host.pem"
             if certificate is not None:
-                certificate.write_bytes(authority.issue("127.0.0.1", Clock(), life=life))
+                certificate.write_bytes(authority.issue(["127.0.0.1"], Clock(), life=life))
             server = FileServer(folder, certificate, clock, trouble=Trouble(**trouble))  # type: ignore[arg-type]
             return stack.enter_context(server.serving())
 

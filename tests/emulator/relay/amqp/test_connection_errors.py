@@ -20,10 +20,10 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
+from emulator.machine.certificate_authority import new_authority
 from emulator.relay.amqp.amqp_server import serve_amqp
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog
-from sandbox.file_server.certificates import new_authority
 from tests.emulator.relay.amqp.relay_under_test import Relay, consumed
 
 
@@ -113,7 +113,7 @@ async def test_an_upstream_with_tls_is_verified(
     """Everything works as without; to one that nobody vouches for no word of a client's goes."""
     clock = Clock()
     authority = new_authority(clock)
-    (tmp_path / "broker.pem").write_bytes(authority.issue("localhost", clock))
+    (tmp_path / "broker.pem").write_bytes(authority.issue(["localhost"], clock))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(tmp_path / "broker.pem")
     broker = await tls_in_front_of(relay, context)
