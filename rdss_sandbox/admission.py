@@ -50,11 +50,14 @@ class Admission(NamedTuple):
         return origin if origin.decode("latin-1").lower() in self.origins else None
 
 
-def foreign_page(headers: HeaderMap) -> str | None:
-    """The origin of the page of another site that asks; None for our own pages and for other clients."""
+def foreign_page(headers: HeaderMap, scheme: str = "http") -> str | None:
+    """The origin of the page of another site that asks; None for our own pages and for other clients.
+
+    Our own are those of the ``scheme`` and of the host that is asked.
+    """
     origin = headers.get(b"origin")
     if origin is not None:
-        own = b"http://" + headers.get(b"host", b"").lower()
+        own = scheme.encode() + b"://" + headers.get(b"host", b"").lower()
         return None if origin.lower() == own else origin.decode("latin-1") or "without a name"
     if headers.get(b"sec-fetch-site", b"").lower() in _OTHER_SITES:
         return (_origin_of(headers.get(b"referer", b"")) or b"of another site").decode("latin-1")

@@ -6,7 +6,10 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
+
+from rdss_sandbox.machine.trusted_authorities import BUNDLE
 
 _CREDENTIALS: Final = {
     "AWS_ACCESS_KEY_ID": "test",
@@ -23,11 +26,21 @@ _ELSEWHERE: Final = (
 """The endpoint of one service, ``AWS_ENDPOINT_URL_S3``, wins over that of all."""
 
 
-def aws_environment(url: str, region: str, token: str | None = None) -> dict[str, str]:
-    """The variables for the AWS port at ``url``, which asks for ``token`` where it has one."""
+def aws_environment(
+    url: str, region: str, token: str | None = None, trust: Path | str | None = None
+) -> dict[str, str]:
+    """The variables for the AWS port at ``url``, which asks for ``token`` where it has one.
+
+    ``trust`` is the PEM file of the authority of its certificate; None where clients need not be told.
+    """
     regions = {"AWS_DEFAULT_REGION": region, "AWS_REGION": region}
-    found = {**_CREDENTIALS, **regions, "AWS_ENDPOINT_URL": url}
+    found = {**_CREDENTIALS, **regions, "AWS_ENDPOINT_URL": url, **trust_environment(trust)}
     return found if token is None else {**found, "AWS_SESSION_TOKEN": token}
+
+
+def trust_environment(trust: Path | str | None) -> dict[str, str]:
+    """The variables that have AWS's SDKs, and Node, trust the authority in the PEM file ``trust``."""
+    return {} if trust is None else dict.fromkeys((BUNDLE, "NODE_EXTRA_CA_CERTS"), str(trust))
 
 
 def leading_elsewhere(environment: Mapping[str, str]) -> list[str]:

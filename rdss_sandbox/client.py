@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
 from typing import Final, Self
 
 import httpx
@@ -26,11 +27,14 @@ _LONGEST_RETRY_SECONDS: Final = 4.0
 
 
 class Client(ControlApi[Blocking]):
-    """A blocking client of the control API at ``url``; beyond loopback, the sandbox needs its ``token``."""
+    """A blocking client of the control API at ``url``; beyond loopback, the sandbox needs its ``token``.
 
-    def __init__(self, url: str, *, token: str | None = None) -> None:
+    With https, the authorities in the PEM file ``trust`` are trusted, or those of AWS_CA_BUNDLE.
+    """
+
+    def __init__(self, url: str, *, token: str | None = None, trust: Path | str | None = None) -> None:
         self.url = url.rstrip("/")
-        super().__init__(Blocking(self.url, token))
+        super().__init__(Blocking(self.url, token, trust))
 
     def __enter__(self) -> Self:
         return self
@@ -53,11 +57,12 @@ class AsyncClient(ControlApi[Awaiting]):
         url: str,
         *,
         token: str | None = None,
+        trust: Path | str | None = None,
         pause: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.url = url.rstrip("/")
         self._pause = pause
-        super().__init__(Awaiting(self.url, token))
+        super().__init__(Awaiting(self.url, token, trust))
 
     async def __aenter__(self) -> Self:
         return self

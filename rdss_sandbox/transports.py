@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from ssl import SSLContext
 from typing import Any, Final, TypeVar
 
 import httpx
 import msgspec
 
 from rdss_sandbox.api.request import Request
+from rdss_sandbox.machine.trusted_authorities import BUNDLE, trusting_bundle, untrusted
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 Result = TypeVar("Result")
@@ -38,8 +41,8 @@ class RefusedError(Exception):
 class Blocking:
     """Sends requests to the sandbox at ``url`` and waits for the answers."""
 
-    def __init__(self, url: str, token: str | None) -> None:
-        self.http = httpx.Client(**_connection(url, token))
+    def __init__(self, url: str, token: str | None, trust: Path | str | None) -> None:
+        self.http = httpx.Client(**_connection(url, token, trust))
         self._url = url
 
     def ask(self, request: Request, read: Callable[[bytes], Result]) -> Result:
@@ -58,8 +61,8 @@ class Blocking:
 class Awaiting:
     """``Blocking`` for asyncio."""
 
-    def __init__(self, url: str, token: str | None) -> None:
-        self.http = httpx.AsyncClient(**_connection(url, token))
+    def __init__(self, url: str, token: str | None, trust: Path | str | None) -> None:
+        self.http = httpx.AsyncClient(**_connection(url, token, trust))
         self._url = url
 
     async def ask(self, request: Request, read: Callable[[bytes], Result]) -> Result:
@@ -93,20 +96,33 @@ def _reaching(url: str) -> Iterator[None]:
     try:
         yield
     except httpx.TransportError as error:
-        timed_out = isinstance(error, httpx.TimeoutException)
-        why = "it did not answer in time" if timed_out else "connection refused or lost"
-        raise UnreachableError(url, why) from error
+        raise UnreachableError(url, _explain(error)) from error
 
 
-def _connection(url: str, token: str | None) -> dict[str, Any]:
+def _explain(error: httpx.TransportError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "it did not answer in time"
+    if why := untrusted(error):
+        return f"its certificate is not trusted: {why}; {BUNDLE} names the file of its authority"
+    return "connection refused or lost"
+
+
+def _connection(url: str, token: str | None, trust: Path | str | None) -> dict[str, Any]:
     return {
         "base_url": url,
         "headers": {"authorization": f"Bearer {token}"} if token else {},
         "timeout": _TIMEOUT,
         "trust_env": False,
         # Loading the certificates of all authorities takes as long as the rest of the construction.
-        "verify": url.startswith("https:"),
+        "verify": url.startswith("https:") and _trust(url, trust),
     }
+
+
+def _trust(url: str, trust: Path | str | None) -> SSLContext:
+    try:
+        return trusting_bundle(trust)
+    except OSError as error:
+        raise UnreachableError(url, f"the authorities to trust cannot be read: {error}") from error
 
 
 def _render(request: Request) -> dict[str, Any]:

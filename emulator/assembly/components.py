@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Final
 
 from emulator.archive.archives import Archives
@@ -31,6 +32,7 @@ from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.targets import parse_targets
 from emulator.kinesis import KinesisError, Scope
 from emulator.listeners.aws.stream_access import BadPermissionError, StreamAccess
+from emulator.machine.port_tls import PortTls
 from emulator.message_index.index import MessageIndex
 from emulator.rng import Chance
 from emulator.settings.setting_errors import SettingsError
@@ -102,6 +104,15 @@ class Components:
     @property
     def destinations(self) -> Destinations:
         return self.foundation.destinations
+
+    @property
+    def tls(self) -> PortTls | None:
+        return self.foundation.tls
+
+    @property
+    def trust(self) -> Path | None:
+        """The authority that clients of the ports have to be told to trust; None where there is none."""
+        return self.tls.trust if self.tls else None
 
     @property
     def streams(self) -> StreamService:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from emulator.channels.amqp_parameters import read_parameters
 from rdss_sandbox.shapes.topology import Topology
 
 
@@ -9,17 +12,17 @@ class QueuesNotDeclaredError(Exception):
     """The broker did not answer, or has an exchange or a queue of that name that is another."""
 
 
-def declare_queues(url: str, topology: Topology) -> None:
+def declare_queues(url: str, topology: Topology, trust: Path | None = None) -> None:
     """Declare what is missing, as a client does, once the broker answers.
 
-    Raises ``QueuesNotDeclaredError``.
+    ``trust`` is the authority of the port's certificate. Raises ``QueuesNotDeclaredError``.
     """
     # A sandbox without declared queues needs no client.
-    from pika import BlockingConnection, URLParameters
+    from pika import BlockingConnection
     from pika.exceptions import AMQPError
 
     try:
-        connection = BlockingConnection(URLParameters(url))
+        connection = BlockingConnection(read_parameters(url, trust))
         channel = connection.channel()
         for name, exchange in topology.exchanges.items():
             channel.exchange_declare(

@@ -228,9 +228,7 @@ class Embedded:
         """What the sandbox listens on, and who may come in."""
         settings = self.settings
         urls = {**self.urls, "amqp": self.broker.url}
-        admission = Admission.of(
-            (settings.host, *settings.allowed_hosts), settings.allowed_origins, settings.token
-        )
+        admission = self._admission
         found = ((name, urlsplit(url).port) for name, url in urls.items() if url)
         return Doors(
             ports=tuple(Port(name, settings.host, port) for name, port in found if port),
@@ -249,7 +247,7 @@ class Embedded:
         missing = "nothing answers on the AMQP port"
         try:
             if self.broker.url is not None:
-                declare_queues(self.broker.url, self.settings.topology)
+                declare_queues(self.broker.url, self.settings.topology, self.components.trust)
                 return
         except (QueuesNotDeclaredError, ModuleNotFoundError) as error:
             missing = str(error)
@@ -275,6 +273,7 @@ class Embedded:
         broker = make(
             self.settings, components.clock, components.events, components.fault_engine, components.amqp
         )
+        broker.tls = components.tls
         if isinstance(broker, (EmbeddedBroker, SidecarBroker)):
             broker.watch = components.diagnosis.watch_queues
         if isinstance(broker, EmbeddedBroker):
@@ -288,6 +287,7 @@ class Embedded:
             port,
             on_failure=self.components.report_failure,
             clock=self.components.clock,
+            tls=self.components.tls,
         )
         return self._register_server(server)
 
@@ -328,6 +328,7 @@ class Embedded:
             self.settings.host,
             on_failure=self.components.report_failure,
             clock=self.components.clock,
+            tls=self.components.tls,
         )
         self._notes += [note] if note else []
         return self._register_server(server)
@@ -422,10 +423,13 @@ class Embedded:
         )
 
     def _guard(self, app: App, policy: AccessPolicy) -> App:
-        settings = self.settings
-        hosts = (settings.host, *settings.allowed_hosts)
-        admission = Admission.of(hosts, settings.allowed_origins, settings.token)
-        return Guard(app, policy, admission, self.components.events)
+        return Guard(app, policy, self._admission, self.components.events)
+
+    @property
+    def _admission(self) -> Admission:
+        settings, tls = self.settings, self.components.tls
+        hosts = (settings.host, *settings.allowed_hosts, *([tls.host.strip("[]")] if tls else []))
+        return Admission.of(hosts, settings.allowed_origins, settings.token)
 
 
 def choose_broker(settings: Settings) -> Callable[..., Broker]:

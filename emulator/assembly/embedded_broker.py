@@ -70,7 +70,7 @@ class EmbeddedBroker(Broker):
         self._listening = listening
         self._loop = asyncio.get_running_loop()
         self._stopping, self._tried = asyncio.Event(), asyncio.Event()
-        self.url = client_url(_CREDENTIALS, listening, self._settings.token)
+        self.url = client_url(_CREDENTIALS, listening, self._settings.token, self.tls)
         self.notes = (_NOTE,)
         self._starting = self._loop.create_task(self._start())
 

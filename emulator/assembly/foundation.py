@@ -9,12 +9,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from emulator.assembly.data_directory import DataDirectory
+from emulator.assembly.own_certificate import open_tls
 from emulator.clock import Clock
 from emulator.destinations import Destinations
 from emulator.events import Events
 from emulator.journal.log import Log
 from emulator.kinesis import Scope
 from emulator.listeners.aws.credentials import DEFAULT_ACCOUNT
+from emulator.machine.port_tls import PortTls
 from emulator.settings.settings import Settings
 from schemas.contract import Contract
 
@@ -26,7 +28,8 @@ _BROKER_PORTS: Final = (5671, 5672, 15671, 15672)
 class Foundation:
     """``home`` is the account and region of the sandbox's own streams.
 
-    ``directory`` and ``log``, that of the events, are None where nothing outlasts the process.
+    ``directory`` and ``log``, that of the events, are None where nothing outlasts the process. ``tls`` is
+    that of the ports, None where they speak without.
     """
 
     settings: Settings
@@ -37,13 +40,14 @@ class Foundation:
     events: Events
     log: Log | None
     destinations: Destinations
+    tls: PortTls | None
 
 
 @contextmanager
 def open_foundation(settings: Settings, clock: Clock, contract: Contract) -> Iterator[Foundation]:
     """Open the data directory and the events in it.
 
-    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherFormatError`` and OSError.
+    Raises ``DirectoryInUseError``, ``DamagedLogError``, ``OtherFormatError``, ``TlsFilesError`` and OSError.
     """
     with ExitStack() as stack:
         directory, log = None, None
@@ -61,6 +65,7 @@ def open_foundation(settings: Settings, clock: Clock, contract: Contract) -> Ite
             events=Events(clock, log),
             log=log,
             destinations=_build_destinations(settings),
+            tls=open_tls(settings, stack),
         )
 
 

@@ -16,6 +16,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.faults.targets import TargetProcess
+from emulator.machine.port_tls import PortTls
 from emulator.rabbitmq.broker_process import (
     HOW_TO_GET_ONE,
     BrokerFailedError,
@@ -44,13 +45,14 @@ _CREDENTIALS = "amqp://guest:guest@localhost/%2F"
 class Broker(ABC):
     """What answers on the AMQP port. ``url`` is None when nothing will answer.
 
-    ``notes`` describe its state, and where nothing answers they say how to change that. ``watch``, when it is
-    set before the start, makes a watcher for each connection.
+    ``notes`` describe its state, and where nothing answers they say how to change that. Set before the start,
+    ``watch`` makes a watcher for each connection, and ``tls`` is what clients must speak.
     """
 
     url: str | None = None
     notes: tuple[str, ...] = ()
     watch: Watch | None = None
+    tls: PortTls | None = None
 
     def __init__(
         self, settings: Settings, clock: Clock, events: Events, fault_engine: FaultEngine, log: AmqpLog
@@ -92,6 +94,7 @@ class Broker(ABC):
             entry=Entry.by_token(url, token) if token else entry,
             upstream=upstream,
             watch=self.watch,
+            tls=self.tls,
         )
 
 
@@ -131,7 +134,7 @@ class SidecarBroker(Broker):
         except OSError as error:
             self.notes = (f"RabbitMQ was not started: {error.strerror}",)
             return
-        self.url = client_url(_CREDENTIALS, listening, self._settings.token)
+        self.url = client_url(_CREDENTIALS, listening, self._settings.token, self.tls)
         self.notes = ("RabbitMQ is starting",)
         self._starting = asyncio.create_task(self._start(server, directory, environment, listening))
 

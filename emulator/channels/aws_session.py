@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,15 +12,18 @@ if TYPE_CHECKING:
     from botocore.session import Session
 
 
-def aws_session(region: str, token: str | None = None) -> boto3.Session:
+def aws_session(region: str, token: str | None = None, trust: Path | None = None) -> boto3.Session:
     """A session with the environment's credentials, or with a pair that every emulator accepts.
 
-    A sandbox's ``token`` becomes the session token.
+    A sandbox's ``token`` becomes the session token. The authorities in ``trust`` are trusted, or those of the
+    environment.
     """
     import boto3
     from botocore.session import Session
 
     described = Session()
+    if trust is not None:
+        described.set_config_variable("ca_bundle", str(trust))
     described.register_component("data_loader", _descriptions())
     session = boto3.Session(region_name=region, botocore_session=described)
     found = session.get_credentials()
@@ -30,11 +34,16 @@ def aws_session(region: str, token: str | None = None) -> boto3.Session:
     return session
 
 
-def own_session(region: str, token: str | None = None) -> boto3.Session:
-    """A session for clients that a sandbox has of itself, with a pair that it accepts and its ``token``."""
+def own_session(region: str, token: str | None = None, trust: Path | None = None) -> boto3.Session:
+    """A session for clients that a sandbox has of itself, with a pair that it accepts and its ``token``.
+
+    The authorities in ``trust`` are trusted, or the common ones.
+    """
     import boto3
 
     sealed = sealed_session()
+    if trust is not None:
+        sealed.set_config_variable("ca_bundle", str(trust))
     sealed.register_component("data_loader", _descriptions())
     sealed.set_credentials("sandbox", "sandbox", token)
     return boto3.Session(region_name=region, botocore_session=sealed)

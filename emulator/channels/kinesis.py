@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from emulator.back_off import back_off
@@ -39,12 +40,17 @@ _Answer = TypeVar("_Answer")
 
 
 def connect(
-    endpoint: str, *, region: str = "us-east-1", timeout: float = 10.0, token: str | None = None
+    endpoint: str,
+    *,
+    region: str = "us-east-1",
+    timeout: float = 10.0,
+    token: str | None = None,
+    trust: Path | None = None,
 ) -> KinesisClient:
     """A client that sends each request once, since the channel does the retries, with ``timeout`` in seconds.
 
     It has the environment's credentials, or a pair that every emulator accepts. A sandbox's ``token``
-    becomes the session token.
+    becomes the session token. The authorities in ``trust`` are trusted, or those of the environment.
     """
     from botocore.config import Config
 
@@ -55,7 +61,7 @@ def connect(
         # Each shard is asked on a thread of its own.
         max_pool_connections=MOST_CALLS,
     )
-    return aws_session(region, token).client("kinesis", endpoint_url=endpoint, config=config)
+    return aws_session(region, token, trust).client("kinesis", endpoint_url=endpoint, config=config)
 
 
 class KinesisChannel:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from emulator.amqp.message_headers import KEY_HEADER, read_text, write_text
+from emulator.channels.amqp_parameters import read_parameters
 from emulator.channels.channel import (
     ChannelUnavailableError,
     Delivery,
@@ -178,7 +179,7 @@ class RabbitMQChannel:
         if self._amqp is not None and self._amqp.is_open:
             return self._amqp
         self._drop()
-        parameters = pika.URLParameters(self._url)
+        parameters = read_parameters(self._url)
         # A synchronous client that is busy elsewhere sends no heartbeats, and the broker would close it.
         parameters.heartbeat = 0
         parameters.socket_timeout = self._timeout

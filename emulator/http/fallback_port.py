@@ -10,6 +10,7 @@ from emulator.clock import Clock
 from emulator.http.asgi import App
 from emulator.http.bounds.port_connections import FailureHandler
 from emulator.http.server import Server, serve
+from emulator.machine.port_tls import PortTls
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,14 @@ async def serve_at(
     *,
     on_failure: FailureHandler,
     clock: Clock | None = None,
+    tls: PortTls | None = None,
 ) -> tuple[Server, str | None]:
     """Listen on ``port``, or on a free one when the usual one is taken; then a note for people says so.
 
     Raises OSError when a port that was asked for cannot be taken; the message says what to do.
     """
     number = port.usual if port.asked is None else port.asked
-    served = partial(serve, app, host, on_failure=on_failure, clock=clock, sockets=True)
+    served = partial(serve, app, host, on_failure=on_failure, clock=clock, sockets=True, tls=tls)
     try:
         return await served(number), None
     except OSError as error:

@@ -1,5 +1,7 @@
 """The port of an ASGI application: HTTP/1.1, HTTP/2 with prior knowledge (RFC 9113 section 3.3), WebSocket.
 
+With TLS, HTTP/2 is offered by ALPN; what comes after the handshake is the same.
+
     socket -> _Sniffer -> Http1Protocol -> Exchange (one request) --+-> Connections.start -> app
                  |            |  |  ^                               |
                  |            |  |  +-- BodyReader: takes the transport for a long body,
@@ -22,6 +24,7 @@ from emulator.http.bounds.client_limits import USUAL, Limits
 from emulator.http.bounds.port_connections import Connections, FailureHandler
 from emulator.http.bounds.timeouts import Awaited, Waiting
 from emulator.http.http1.http1_protocol import Http1Protocol
+from emulator.machine.port_tls import PortTls
 from emulator.machine.ports import explain_bind_error
 
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
@@ -30,14 +33,19 @@ _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 class Server:
     """A listening port. ``port`` is the number in use, ``url`` is how a client reaches it."""
 
-    def __init__(self, listening: asyncio.Server, connections: Connections, host: str) -> None:
+    def __init__(
+        self, listening: asyncio.Server, connections: Connections, host: str, tls: PortTls | None
+    ) -> None:
         self._listening = listening
         self._connections = connections
         self.host = host
+        self._tls = tls
         self.port: int = listening.sockets[0].getsockname()[1]
 
     @property
     def url(self) -> str:
+        if self._tls is not None:
+            return f"https://{self._tls.host}:{self.port}"
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104 -- compared with, not bound
         return f"http://{host}:{self.port}"
 
@@ -57,21 +65,31 @@ async def serve(
     clock: Clock | None = None,
     limits: Limits = USUAL,
     sockets: bool = False,
+    tls: PortTls | None = None,
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
     ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. With ``sockets``, the
     app is run for every WebSocket too; other offers to upgrade are ignored. Answers are dated by ``clock``,
-    by default the machine's. Raises OSError when the port cannot be taken; the message says what to do.
+    by default the machine's. With ``tls``, clients must speak that. Raises OSError when the port cannot be
+    taken; the message says what to do.
     """
-    connections = Connections(app, on_failure, clock=clock, limits=limits, sockets=sockets)
+    scheme = "http" if tls is None else "https"
+    connections = Connections(app, on_failure, clock=clock, limits=limits, sockets=sockets, scheme=scheme)
     loop = asyncio.get_running_loop()
     try:
-        listening = await loop.create_server(lambda: _Sniffer(connections), host, port, backlog=512)
+        listening = await loop.create_server(
+            lambda: _Sniffer(connections),
+            host,
+            port,
+            backlog=512,
+            ssl=tls.http if tls else None,
+            ssl_handshake_timeout=limits.head_seconds if tls else None,
+        )
     except OSError as error:
         another = " or choose another (0 picks a free one)"
         raise explain_bind_error(error, host, port, another) from error
-    return Server(listening, connections, host)
+    return Server(listening, connections, host, tls)
 
 
 class _Sniffer(asyncio.Protocol):

@@ -219,6 +219,22 @@ class Settings:
     token: str | None = setting(
         None, "The token that every port asks for.", option="", told="none; drawn beyond loopback"
     )
+    tls: Literal["self-signed"] | None = setting(
+        None,
+        "Speak TLS on every port, with a certificate of an authority that is kept in the data directory.",
+        metavar="self-signed",
+        applies=_PROCESSES,
+    )
+    tls_cert: Path | None = setting(
+        None,
+        "Speak TLS on every port, with this certificate in PEM, and those of its issuers behind it.",
+        metavar="FILE",
+        applies=_PROCESSES,
+        read=read_file,
+    )
+    tls_key: Path | None = setting(
+        None, "The key of that certificate, in PEM.", metavar="FILE", applies=_PROCESSES, read=read_file
+    )
     allowed_hosts: tuple[str, ...] = setting(
         (), "Another host name that requests may use.", metavar="NAME", option="--allow-host"
     )
@@ -328,6 +344,7 @@ def read_settings(
             f"lambda_loaders is set, and the AWS port relays ({found.profile}): its functions and mappings "
             "are the upstream's. Deploy the loader there (docs/lambda.md), or leave lambda_loaders out"
         )
+    _check_tls(found)
     if found.contract is not None and "topology" not in given:
         found = replace(found, topology=_read_declared_topology(found.contract))
     # Chosen as AWS clients of this environment choose theirs, so that both see the same streams.
@@ -340,6 +357,21 @@ def read_settings(
     }
     drawn = {name: drawn[name] for name in drawn.keys() - given}
     return replace(found, extensions=tuple(more), **drawn)
+
+
+def _check_tls(found: Settings) -> None:
+    """Raises SettingsError for settings of TLS that are not to be had together."""
+    given = [name for name in ("tls", "tls_cert", "tls_key") if getattr(found, name) is not None]
+    if given and found.profile == "compose":
+        raise SettingsError(
+            f"{given[0]} is set, and the containers of the profile compose speak without TLS: put a proxy in "
+            "front of them (docs/how-to/tls.md), or leave it out"
+        )
+    if len(given) == 1 and given != ["tls"]:
+        other = "tls_key" if given == ["tls_cert"] else "tls_cert"
+        raise SettingsError(f"{given[0]} is set, and {other} is not: a certificate and its key go together")
+    if "tls" in given and len(given) > 1:
+        raise SettingsError(f"tls and {given[1]} are both set: give self-signed, or a certificate of yours")
 
 
 def shapes() -> tuple[type, ...]:

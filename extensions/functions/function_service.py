@@ -206,10 +206,10 @@ class FunctionService:
         return LogsApp(self.logs)
 
     def _variables(self, region: str) -> dict[str, str]:
-        return aws_environment(self._aws(), region, self._components.settings.token)
+        return aws_environment(self._aws(), region, self._components.settings.token, self._components.trust)
 
     def _client(self, service: str, region: str) -> Any:
-        session = own_session(region, self._components.settings.token)
+        session = own_session(region, self._components.settings.token, self._components.trust)
         made: Any = session.client(service, endpoint_url=self._aws())  # type: ignore[call-overload]
         return made
 

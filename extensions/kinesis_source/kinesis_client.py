@@ -77,7 +77,10 @@ class KinesisClient:
         self._settings = settings
         self._credentials = _credentials(settings)
         self._http = urllib3.PoolManager(
-            maxsize=16, retries=False, timeout=urllib3.Timeout(connect=5, read=60)
+            maxsize=16,
+            retries=False,
+            timeout=urllib3.Timeout(connect=5, read=60),
+            ca_certs=os.environ.get("AWS_CA_BUNDLE"),
         )
         self._idle = Event()
         self._answered = False

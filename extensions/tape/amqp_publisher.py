@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from emulator.channels.amqp_parameters import read_parameters
 from emulator.channels.channel import Outcome, PublishRefusedError, PublishUnknownError, Receipt
 from emulator.channels.rabbitmq import unpack
 from rdss_sandbox.shapes.tape import TapedMessage
@@ -68,7 +69,7 @@ class AmqpPublisher:
         import pika
 
         if self._connection is None or not self._connection.is_open:
-            self._connection = pika.BlockingConnection(pika.URLParameters(self._url))
+            self._connection = pika.BlockingConnection(read_parameters(self._url))
             self._amqp = None
         if name not in self._known:
             self._find(self._connection, exchange, name)

@@ -11,6 +11,7 @@ import msgspec
 from extensions.topics.engine.commands import Command, SowAndSubscribe, Subscribe
 from extensions.topics.engine.outgoing_messages import Ack, Message
 from rdss_sandbox.client import RefusedError, UnreachableError
+from rdss_sandbox.machine.trusted_authorities import trusting_bundle
 from rdss_sandbox.shapes.refusals import Refusal
 
 # The port sends at least a comment every 10 seconds on a subscription.
@@ -35,7 +36,7 @@ class TopicPort:
             headers=headers | ({"x-user-id": user} if user else {}),
             timeout=_PATIENCE,
             trust_env=False,
-            verify=self.url.startswith("https:"),
+            verify=self.url.startswith("https:") and trusting_bundle(),
         )
 
     def __enter__(self) -> Self:

@@ -37,7 +37,8 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     """Where a running sandbox is: the URLs of its ports, its seed, the AWS region of its streams.
 
     ``token`` is what every port asks for, None where none does. ``amqp`` is None where nothing answers;
-    ``ports`` has the URLs of the extensions' ports by name.
+    ``ports`` has the URLs of the extensions' ports by name. ``trust`` is the PEM file of the authority that
+    clients must be told to trust, None where there is none.
     """
 
     aws: str
@@ -46,6 +47,7 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
     region: str
     token: str | None = None
+    trust: str | None = None
     ports: dict[str, str] = {}
 
 

@@ -75,6 +75,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     from emulator.assembly.own_infrastructure import UpstreamFailedError
     from emulator.journal import DamagedLogError
     from emulator.journal.format_mark import OtherFormatError
+    from emulator.machine.port_tls import TlsFilesError
     from emulator.services.service_log import OtherVersionError
     from emulator.snapshots.snapshot_errors import SnapshotError
     from sandbox.control.run_pages import run_pages
@@ -102,6 +103,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
         UpstreamFailedError,
         CannotRunError,
         SnapshotError,
+        TlsFilesError,
     ) as error:
         raise CannotStartError(str(error)) from error
     except OSError as error:
@@ -238,6 +240,7 @@ def _describe(settings: Settings, emulator: Embedded) -> Running:
         region=settings.region,
         data_dir=str(settings.data_dir.resolve()) if settings.data_dir else ":memory:",
         token=settings.token,
+        trust=str(emulator.components.trust) if emulator.components.trust else None,
         born=process_ids.start_time(pid),
         notes=emulator.notes,
         damage=emulator.damage,

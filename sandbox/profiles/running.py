@@ -14,6 +14,7 @@ import msgspec
 
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import STATE_DIRECTORY
+from rdss_sandbox.aws_environment import trust_environment
 from rdss_sandbox.files.rewriting import rewriting
 from rdss_sandbox.shapes.status import Addresses, Doors
 
@@ -51,7 +52,8 @@ class Running(Addresses, frozen=True, kw_only=True):
             credentials += f"AWS_SESSION_TOKEN={shlex.quote(self.token)} "
         name = shlex.quote(self.region)
         region = f"AWS_DEFAULT_REGION={name} AWS_REGION={name}"
-        return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}"
+        trust = [f" {each}={shlex.quote(path)}" for each, path in trust_environment(self.trust).items()]
+        return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}{''.join(trust)}"
 
     @property
     def who(self) -> str:
@@ -122,6 +124,11 @@ def find(directory: Path | None = None) -> Running | None:
     """Find the running sandbox; None when there is none, or only the record of a dead one."""
     written = read(directory)
     return written if written is not None and written.alive else None
+
+
+def trust_authority(running: Running) -> None:
+    """Have this process, and those that it starts, trust the authority of the sandbox's certificate."""
+    os.environ.update(trust_environment(running.trust))
 
 
 def write(running: Running, directory: Path | None = None) -> None:

@@ -57,7 +57,9 @@ class _Work:
 
     def __init__(self, emulator: Embedded, routes: RoutingTable, repository: Repository) -> None:
         self._parts = emulator.components
-        self._endpoint = AwsEndpoint(emulator.aws, emulator.settings.region, emulator.settings.token)
+        self._endpoint = AwsEndpoint(
+            emulator.aws, emulator.settings.region, emulator.settings.token, self._parts.trust
+        )
         self._routes = routes
         self._repository = repository
         self._generations: dict[str, str] = {}

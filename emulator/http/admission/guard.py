@@ -16,6 +16,8 @@ _MOST_REMEMBERED: Final = 1024
 _MOST_TOLD: Final = 100
 _LONGEST_TOLD: Final = 200
 _PREFLIGHT_SECONDS: Final = 600
+_PAGES_OF: Final = {"https": "https", "wss": "https"}
+"""The scheme of the pages that open connections of a scheme, where it is not http."""
 _DECIDED_HERE: Final = frozenset(
     {b"access-control-allow-origin", b"access-control-allow-credentials", b"access-control-expose-headers"}
 )
@@ -84,7 +86,7 @@ class Guard:
     def _refused(self, scope: HttpScope, headers: HeaderMap) -> Response | None:
         host = headers.get(b"host", b"")
         allowed = self._admission.allowed_page(headers)
-        if not allowed and (page := foreign_page(headers)):
+        if not allowed and (page := foreign_page(headers, _PAGES_OF.get(scope["scheme"], "http"))):
             return self._silent("origin", page, "--allow-origin")
         authorised = self._token is None or self._carries_token(scope, headers)
         if not (authorised and self._token) and not self._is_ours(host):

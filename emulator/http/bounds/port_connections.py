@@ -57,8 +57,8 @@ class HttpExchange(Protocol):
 class Connections:
     """The open connections of a port, and what they share.
 
-    ``sockets`` says that the application takes WebSockets. ``streams`` are the HTTP/2 streams, whose clients
-    are waited for one by one.
+    ``sockets`` says that the application takes WebSockets, ``scheme`` whether its clients call http or https.
+    ``streams`` are the HTTP/2 streams, whose clients are waited for one by one.
     """
 
     def __init__(
@@ -69,8 +69,10 @@ class Connections:
         clock: Clock | None = None,
         limits: Limits = USUAL,
         sockets: bool = False,
+        scheme: str = "http",
     ) -> None:
         self.app = app
+        self.scheme = scheme
         self.sockets = sockets
         self.limits = limits
         self.date = AnswerDate(clock or Clock())

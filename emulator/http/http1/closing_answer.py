@@ -30,12 +30,14 @@ def close_with_answer(transport: asyncio.Transport, answer: bytes, lost: Callabl
     discarding = _Discarding(transport, lost)
     transport.write(answer)
     transport.set_protocol(discarding)
-    try:
-        transport.write_eof()
-    except OSError:
-        # The client has left, and the loop has not told us yet.
-        transport.abort()
-        return
+    # TLS ends both directions at once: there the client ends the connection, or the look does.
+    if transport.can_write_eof():
+        try:
+            transport.write_eof()
+        except OSError:
+            # The client has left, and the loop has not told us yet.
+            transport.abort()
+            return
     transport.resume_reading()
     discarding.look_later()
 

@@ -303,7 +303,7 @@ class Http1Protocol(asyncio.Protocol):
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": self._parser.get_http_version(),
             "method": self._parser.get_method().decode(),
-            "scheme": "http",
+            "scheme": self._connections.scheme,
             "path": unquote(path) if "%" in path else path,
             "raw_path": raw_path,
             "query_string": query,

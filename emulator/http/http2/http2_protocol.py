@@ -339,7 +339,7 @@ class Http2Protocol(asyncio.Protocol):
             "asgi": {"version": "3.0", "spec_version": "2.3"},
             "http_version": "2",
             "method": pseudo.get(b":method", b"GET").decode("latin-1"),
-            "scheme": "http",
+            "scheme": self._connections.scheme,
             "path": unquote(raw_path.decode("latin-1")),
             "raw_path": raw_path,
             "query_string": query,

@@ -6,7 +6,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import Callable
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol, Self, cast
 from urllib.parse import urlsplit
 
 from emulator.amqp.message_headers import write_text
@@ -16,6 +16,7 @@ from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
 from emulator.http.bounds.client_limits import USUAL
 from emulator.http.bounds.turns import Turns
+from emulator.machine.port_tls import PortTls
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.ends import End, Owner, Peer
 from emulator.relay.amqp.entry import Entry
@@ -85,7 +86,7 @@ class AmqpServer:
     """A listening AMQP port. ``url`` is for clients, with the upstream's credentials and virtual host.
 
     Where there is an ``entry``, clients have its password instead. Without an ``upstream`` it is the broker
-    at the URL. ``watch`` makes a watcher for each connection.
+    at the URL. ``watch`` makes a watcher for each connection. With ``tls``, clients must speak that.
     """
 
     def __init__(
@@ -100,13 +101,15 @@ class AmqpServer:
         entry: Entry | None = None,
         upstream: Upstream | None = None,
         watch: Watch | None = None,
+        tls: PortTls | None = None,
     ) -> None:
         self._upstream = upstream or RemoteUpstream.of(upstream_url)
         self._entry = entry
         self._watch = watch
         self._listening = listening
         self.port: int = listening.getsockname()[1]
-        self.url = client_url(upstream_url, listening, entry.client_password if entry else None)
+        self.url = client_url(upstream_url, listening, entry.client_password if entry else None, tls)
+        self._tls = tls
         self._fault_engine = fault_engine
         self._clock = clock
         self._events = events
@@ -117,7 +120,12 @@ class AmqpServer:
 
     async def listen(self) -> None:
         """Start accepting connections."""
-        self._serving = await asyncio.get_running_loop().create_server(self._accept, sock=self._listening)
+        self._serving = await asyncio.get_running_loop().create_server(
+            lambda: _Arrival(self._accept),
+            sock=self._listening,
+            ssl=self._tls.amqp if self._tls else None,
+            ssl_handshake_timeout=USUAL.head_seconds if self._tls else None,
+        )
 
     def note_publish(self, channel: str, routing_key: str, body: bytes, properties: bytes) -> None:
         """Record a message that was published to the broker by another way than this port."""
@@ -136,9 +144,10 @@ class AmqpServer:
         await asyncio.sleep(0)
         await self._serving.wait_closed()
 
-    def _accept(self) -> asyncio.Protocol:
+    def _accept(self) -> asyncio.Protocol | None:
+        """Begin a session, and return its client's end; None above the limit."""
         if len(self._sessions) >= USUAL.connections:
-            return _Refusing()
+            return None
         session = Session(
             self._fault_engine,
             self._clock,
@@ -164,11 +173,22 @@ class AmqpServer:
             session.drop()
 
 
-class _Refusing(asyncio.Protocol):
-    """Closes a connection above the limit; AMQP has no error message before the handshake."""
+class _Arrival(asyncio.Protocol):
+    """A connection until it is made, with TLS until after its handshake: one that never is has no session.
+
+    Above the limit it is closed; AMQP has no error message before its own handshake.
+    """
+
+    def __init__(self, accept: Callable[[], asyncio.Protocol | None]) -> None:
+        self._accept = accept
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
+        client = self._accept()
+        if client is None:
+            transport.close()
+            return
+        cast("asyncio.Transport", transport).set_protocol(client)
+        client.connection_made(transport)
 
 
 async def serve_amqp(

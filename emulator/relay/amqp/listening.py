@@ -6,6 +6,7 @@ import socket
 from typing import Final
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from emulator.machine.port_tls import PortTls
 from emulator.machine.ports import explain_bind_error
 
 _EVERYWHERE: Final = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}  # noqa: S104 -- compared with, not bound
@@ -21,12 +22,16 @@ def bind_socket(host: str, port: int) -> socket.socket:
         raise explain_bind_error(error, host, port, another) from error
 
 
-def client_url(upstream_url: str, listening: socket.socket, password: str | None = None) -> str:
+def client_url(
+    upstream_url: str, listening: socket.socket, password: str | None = None, tls: PortTls | None = None
+) -> str:
     """The upstream's URL with the address of ``listening`` for its own, and another password if given."""
     host, port = listening.getsockname()[:2]
-    reachable = _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
+    reachable = tls.host if tls else _EVERYWHERE.get(host, f"[{host}]" if ":" in host else host)
     parts = urlsplit(upstream_url)
     credentials, at, _ = parts.netloc.rpartition("@")
     if password is not None:
         credentials, at = f"{credentials.partition(':')[0] or 'guest'}:{quote(password, safe='')}", "@"
-    return urlunsplit(("amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", ""))
+    return urlunsplit(
+        ("amqps" if tls else "amqp", f"{credentials}{at}{reachable}:{port}", parts.path, "", "")
+    )

@@ -59,7 +59,7 @@ class StackService:
         self.store.close()
 
     def _session(self, region: str) -> Any:
-        return own_session(region, self._components.settings.token)
+        return own_session(region, self._components.settings.token, self._components.trust)
 
     def _client(self, service: str, scope: Scope) -> Any:
         # The account of a key of 12 digits is the key.

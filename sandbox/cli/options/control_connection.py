@@ -43,8 +43,10 @@ def reach(control: str | None) -> tuple[str, str | None]:
     token = os.environ.get("SANDBOX_TOKEN")
     written = running.read()
     if control is not None:
-        known = written is not None and written.control == control.rstrip("/")
-        return control, token or (written.token if known and written else None)
+        if written is None or written.control != control.rstrip("/"):
+            return control, token
+        running.trust_authority(written)
+        return control, token or written.token
     if written is None:
         raise CommandFailedError(
             "no sandbox was started here; start one with: sandbox up --detach", Exit.ENVIRONMENT
@@ -52,6 +54,7 @@ def reach(control: str | None) -> tuple[str, str | None]:
     if not written.alive:
         message = f"the sandbox started here ({written.who}) is gone; start one with: sandbox up --detach"
         raise CommandFailedError(message, Exit.ENVIRONMENT)
+    running.trust_authority(written)
     return written.control, token or written.token
 
 

@@ -100,11 +100,13 @@ def _sandbox(folder: Path, seed: int) -> Iterator[DemoTarget]:
     from sandbox.aws_endpoint import AwsEndpoint
     from sandbox.demo.demonstration import DemoTarget
     from sandbox.profiles import in_process
+    from sandbox.profiles.running import trust_authority
 
     options = ["--aws-port", "0", "--control-port", "0", "--topology", "default"]
     options += ["--amqp", "embedded", "--amqp-port", "0"]
     options += ["--host", "127.0.0.1", "--region", "us-east-1", "--data-dir", "data", "--seed", str(seed)]
     with in_process.started(options, folder) as running:
+        trust_authority(running)
         endpoint = AwsEndpoint(running.aws, running.region, running.token)
         yield DemoTarget(endpoint, running.control, folder, running.token, running.amqp)
 
