@@ -26,6 +26,7 @@ EXTRAS: Final[dict[str, tuple[str, ...]]] = {
     "compose": ("docker", "rich"),
     "tui": ("textual", "jsonschema_rs", "jsonschema"),
     "serve": ("textual", "textual_serve", "jsonschema_rs", "jsonschema"),
+    "mcp": ("mcp",),
     "pipeline": (
         "pyspark",
         "pyarrow",

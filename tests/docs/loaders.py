@@ -14,6 +14,7 @@ from emulator.settings.settings import read_settings
 from rdss_sandbox.installed_extensions import GROUP
 from rdss_sandbox.machine.project_table import read_project
 from rdss_sandbox.testing.configuration import read_configuration
+from sandbox.cli import main
 from sandbox.learn.lesson import Front
 from sandbox.scenarios.scenario import read_scenario
 from schemas.asyncapi.load import load_contract
@@ -73,6 +74,13 @@ def _extension(path: Path) -> None:
     assert msgspec.toml.decode(path.read_bytes())["project"]["entry-points"][GROUP]
 
 
+def _agent(path: Path) -> None:
+    """Each server is a command of ours, with options that it has."""
+    for server in json.loads(path.read_text(encoding="utf-8"))["mcpServers"].values():
+        assert server["command"] == "sandbox"
+        assert main([*server["args"], "--help"]) == 0
+
+
 def _ci(schema: str) -> Callable[[Path], object]:
     """Check a file by the schema of the service that reads it, which check-jsonschema carries."""
     return lambda path: check_schema(schema, path)
@@ -101,6 +109,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a topic command": _topic_command,
     "an offset": _offset,
     "an extension": _extension,
+    "the settings of an agent's program": _agent,
 }
 
 

@@ -68,9 +68,10 @@ def list_wheel(wheel: Path) -> set[str]:
 
 
 def test_the_wheel_has_our_packages_and_the_files_of_the_stack(wheel: Path) -> None:
-    """And nothing else: no test, no bytecode, nothing that was made here."""
+    """And the pages, for agents. And nothing else: no test, no bytecode, nothing that was made here."""
     assert wheel.name == f"rdss_sandbox-{VERSION}-py3-none-any.whl"
-    assert list_wheel(wheel) == list_sources() | {f"{_STACK}/{name}" for name in _OF_THE_STACK}
+    pages = {f"extensions/mcp/{page.relative_to(ROOT)}" for page in (ROOT / "docs").rglob("*.md")}
+    assert list_wheel(wheel) == list_sources() | {f"{_STACK}/{name}" for name in _OF_THE_STACK} | pages
 
 
 def test_the_sdist_has_what_a_checkout_has(distributions: Path) -> None:

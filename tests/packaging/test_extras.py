@@ -52,6 +52,18 @@ assert urllib.request.urlopen(address).status == 200
 served.send_signal(signal.SIGINT)
 served.wait(30)
 """
+_AGENT = """
+import asyncio
+from mcp import Client, StdioServerParameters, stdio_client
+
+async def ask():
+    async with Client(stdio_client(StdioServerParameters(command="sandbox", args=["mcp"]))) as client:
+        for name in ("status", "certify_list", "docs_list"):
+            found = await client.call_tool(name, {})
+            assert not found.is_error and len(found.content[0].text) > 200, found
+
+asyncio.run(ask())
+"""
 _WORKS = {
     "messages": (
         "sandbox message sample --count 1 --seed 7 > message.json",
@@ -80,6 +92,7 @@ _WORKS = {
     "compose": ("sandbox doctor compose | tee doctor; ! grep -q 'not installed' doctor",),
     "tui": (f"sandbox run -- python -c '{_TUI}'",),
     "serve": (f"sandbox run -- python -c '{_SERVED}'",),
+    "mcp": (f"sandbox run -- python -c '{_AGENT}'",),
     "pipeline": (
         "sandbox run -- sandbox pipeline run --to tables",
         "sandbox pipeline report --at tables",
