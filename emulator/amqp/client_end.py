@@ -17,6 +17,10 @@ class Wire(Protocol):
     def ends(self) -> tuple[Address, Address]:
         """The client's address, and the one that it connected to."""
 
+    @property
+    def secured(self) -> bool:
+        """Whether the client speaks TLS."""
+
     def answer(self, commands: list[Command]) -> None: ...
     def pause_input(self) -> None:
         """Bring nothing more for now, if that can be: what came is not all handled."""

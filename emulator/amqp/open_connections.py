@@ -83,7 +83,7 @@ def describe_connection(open_connection: OpenConnection) -> Document:
         "port": own[1],
         "peer_host": client[0],
         "peer_port": client[1],
-        "ssl": False,
+        "ssl": connection.wire.secured,
     }
 
 

@@ -13,6 +13,7 @@ from rdss_sandbox.installed_extensions import list_extensions
 _OURS: Final = {
     "up": ("environment.up", "Start a sandbox: streams, buckets, faults and the control API."),
     "down": ("environment.down", "Stop the sandbox that was started here."),
+    "env": ("environment.env_command", "Print what points clients at the sandbox that was started here."),
     "run": ("environment.run_command", "Run a command with a sandbox of its own, gone afterwards."),
     "status": ("environment.status_command", "Show where the sandbox answers and what it holds."),
     "wait": ("environment.wait", "Wait until something is so: a stream has 10 messages."),

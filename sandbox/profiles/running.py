@@ -43,17 +43,20 @@ class Running(Addresses, frozen=True, kw_only=True):
     contract: str | None = None
 
     @property
-    def exports(self) -> str:
-        """The shell line that points AWS clients at the sandbox, with the variables of all of them."""
-        credentials = "AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test "
+    def variables(self) -> dict[str, str]:
+        """The variables that point AWS clients at the sandbox, those of all of them."""
+        credentials = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test"}
         if self.profile == "aws":
-            credentials = ""  # This profile needs the shell's own credentials.
+            credentials = {}  # This profile needs the shell's own credentials.
         elif self.token:
-            credentials += f"AWS_SESSION_TOKEN={shlex.quote(self.token)} "
-        name = shlex.quote(self.region)
-        region = f"AWS_DEFAULT_REGION={name} AWS_REGION={name}"
-        trust = [f" {each}={shlex.quote(path)}" for each, path in trust_environment(self.trust).items()]
-        return f"export AWS_ENDPOINT_URL={self.aws} {credentials}{region}{''.join(trust)}"
+            credentials["AWS_SESSION_TOKEN"] = self.token
+        regions = {"AWS_DEFAULT_REGION": self.region, "AWS_REGION": self.region}
+        return {"AWS_ENDPOINT_URL": self.aws, **credentials, **regions, **trust_environment(self.trust)}
+
+    @property
+    def exports(self) -> str:
+        """The shell line that sets the variables."""
+        return " ".join(("export", *(f"{name}={shlex.quote(text)}" for name, text in self.variables.items())))
 
     @property
     def who(self) -> str:

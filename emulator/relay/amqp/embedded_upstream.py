@@ -223,6 +223,10 @@ class OwnBroker(End):
     def ends(self) -> tuple[Address, Address]:
         return self._client.addresses
 
+    @property
+    def secured(self) -> bool:
+        return self._client.secured
+
     def answer(self, commands: list[Command]) -> None:
         """Take what the broker answers, or delivers."""
         if not self._is_ended:

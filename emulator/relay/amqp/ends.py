@@ -217,6 +217,11 @@ class Peer(End, asyncio.Protocol):
         return there[:2], here[:2]
 
     @property
+    def secured(self) -> bool:
+        """Whether it speaks TLS."""
+        return self.transport is not None and self.transport.get_extra_info("sslcontext") is not None
+
+    @property
     def is_open(self) -> bool:
         return self.transport is not None and not self.transport.is_closing()
 

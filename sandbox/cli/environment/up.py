@@ -7,6 +7,7 @@ import click
 
 from rdss_sandbox.installed_extensions import list_ports
 from sandbox.cli.environment.doors import describe_doors
+from sandbox.cli.environment.env_command import list_trust_lines
 from sandbox.cli.options.contract import bind
 from sandbox.cli.options.setting_options import arguments, setting_options
 from sandbox.cli.options.waiting import timeout_option
@@ -52,7 +53,9 @@ def _show(running: Running, as_json: bool) -> None:
         return
     click.echo(_frame("RDSS sandbox", _summary(running).splitlines()), err=True)
     # The line to paste stands outside of the frame.
-    for line in (*(f"note: {note}" for note in running.notes), "", running.exports, "", *_NEXT):
+    trust = list_trust_lines(running)
+    told = (*(f"note: {note}" for note in running.notes), "", running.exports, "")
+    for line in (*told, *(("With TLS, by client (sandbox env):", *trust, "") if trust else ()), *_NEXT):
         click.echo(line, err=True)
 
 

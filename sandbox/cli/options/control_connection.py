@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from emulator.clock import Clock
     from rdss_sandbox.client import Client
     from sandbox.aws_endpoint import AwsEndpoint
+    from sandbox.profiles.running import Running
 
 F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R")
@@ -47,6 +48,16 @@ def reach(control: str | None) -> tuple[str, str | None]:
             return control, token
         running.trust_authority(written)
         return control, token or written.token
+    found = find_started()
+    running.trust_authority(found)
+    return found.control, token or found.token
+
+
+def find_started() -> Running:
+    """Find the record of the sandbox started here. Raises CommandFailedError when it is not running."""
+    from sandbox.profiles import running
+
+    written = running.read()
     if written is None:
         raise CommandFailedError(
             "no sandbox was started here; start one with: sandbox up --detach", Exit.ENVIRONMENT
@@ -54,8 +65,7 @@ def reach(control: str | None) -> tuple[str, str | None]:
     if not written.alive:
         message = f"the sandbox started here ({written.who}) is gone; start one with: sandbox up --detach"
         raise CommandFailedError(message, Exit.ENVIRONMENT)
-    running.trust_authority(written)
-    return written.control, token or written.token
+    return written
 
 
 def connect(control: str | None) -> Client:

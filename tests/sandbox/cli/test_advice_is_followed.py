@@ -56,6 +56,7 @@ ELSEWHERE = {
     "events": "tests/sandbox/cli/test_wait.py",
     "man": "tests/sandbox/cli/test_completion.py",
     "run": "tests/sandbox/cli/test_run.py",
+    "env": "tests/sandbox/cli/test_tls.py",
     "wait": "tests/sandbox/cli/test_wait.py",
     "adaptor run": "tests/sandbox/cli/test_applications.py",
     "contract check": "tests/sandbox/cli/test_contract.py",

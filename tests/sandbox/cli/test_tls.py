@@ -136,7 +136,7 @@ def test_the_pages_are_those_of_their_own_origin(served: RunningSandbox, context
 
 
 def test_pika_over_amqps(served: RunningSandbox, context: ssl.SSLContext) -> None:
-    """A message of many frames comes back, and the management says that the connection is secured."""
+    """A message of many frames comes back; the management says, as RabbitMQ's, that TLS is spoken."""
     parameters = pika.URLParameters(str(served.amqp))
     parameters.ssl_options = pika.SSLOptions(context, "127.0.0.1")
     body = os.urandom(400_000)
@@ -146,6 +146,10 @@ def test_pika_over_amqps(served: RunningSandbox, context: ssl.SSLContext) -> Non
         channel.confirm_delivery()
         channel.basic_publish("", "over-tls", body)
         assert channel.basic_get("over-tls", auto_ack=True)[2] == body
+        with Client(served.control, trust=served.trust) as client:
+            management = client.status().amqp_management
+        with httpx.Client(verify=context, auth=("guest", "guest")) as http:
+            assert [each["ssl"] for each in http.get(f"{management}/api/connections").json()] == [True]
 
 
 @needs("topics")
@@ -177,6 +181,8 @@ def test_the_line_to_paste_is_all_that_clients_need(process: Process) -> None:
     )
     assert ran.stderr == ""
     assert ran.stdout.startswith("['audit', 'error', 'input', 'invalid', 'output']\n")
+    assert process("env").out.splitlines()[0] == line
+    assert json.loads(process("env", "--json").out)["AWS_CA_BUNDLE"].endswith("/tls/authority.pem")
 
     sample = process("message", "sample")
     assert process("send", "-", stdin=sample.out).code == 0
@@ -185,6 +191,43 @@ def test_the_line_to_paste_is_all_that_clients_need(process: Process) -> None:
     assert process("send", "--kind", "rabbitmq", "--channel", "work", "-", stdin=sample.out).code == 0
     assert process("watch", "--no-open").out.startswith("https://127.0.0.1:")
     assert process("down").code == 0
+
+
+def test_the_lines_for_python_and_curl(process: Process) -> None:
+    """As ``up`` and ``env`` print them, with nothing else set; env's are comments to a shell."""
+    up = process("up", *QUIET, "--tls", "self-signed", "--detach")
+    printed = process("env").out
+    lines = dict(line.removeprefix("# ").partition(": ")[::2] for line in printed.splitlines()[1:])
+    assert all(f"\n{name}: {text}\n" in up.err for name, text in lines.items() if text)
+    found = json.loads(Path(".sandbox/running.json").read_text())
+
+    program = (
+        f"import pika, httpx, ssl\nparameters = pika.URLParameters({found['amqp']!r})\n{lines['pika']}\n"
+        f"pika.BlockingConnection(parameters).close()\n"
+        f"print({lines['httpx']}.get('{found['control']}/health').status_code)"
+    )
+    for command, said in (([sys.executable, "-c", program], "200"), (shlex.split(lines["curl"]), "ok")):
+        ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        assert ran.returncode == 0, ran.stderr
+        assert said in ran.stdout
+    shell = subprocess.run(["sh", "-c", printed], capture_output=True, check=False, timeout=60)
+    assert (shell.returncode, shell.stdout, shell.stderr) == (0, b"", b"")
+
+
+def test_env_without_a_sandbox_says_how_to_start_one(process: Process) -> None:
+    ran = process("env")
+    assert (ran.code, ran.out) == (3, "")
+    assert "start one with: sandbox up --detach" in ran.err
+
+
+def test_a_token_comes_by_a_cookie_that_stays_on_tls(process: Process) -> None:
+    """Beyond loopback there is a token; the cookie of the watch page is never sent in the clear."""
+    up = process("up", *QUIET, "--host", "0.0.0.0", "--tls", "self-signed", "--detach", "--json")
+    found = json.loads(up.out)
+    with httpx.Client(verify=ssl.create_default_context(cafile=found["trust"])) as http:
+        entered = http.get(process("watch", "--no-open").out.strip())
+        assert "Secure" in entered.headers["set-cookie"]
+        assert http.get(f"{found['control']}/picture").status_code == 200
 
 
 def test_the_authority_is_kept_and_private(process: Process) -> None:

@@ -39,7 +39,10 @@ class WatchPage:
         if "token" in request.query_params:
             answer = RedirectResponse("/", 303, headers=headers)
             if self._cookie:
-                answer.set_cookie(self._cookie.name, self._cookie.value, httponly=True, samesite="strict")
+                secure = request.url.scheme == "https"
+                answer.set_cookie(
+                    self._cookie.name, self._cookie.value, secure=secure, httponly=True, samesite="strict"
+                )
             return answer
         return Response(page, media_type="text/html", headers=headers)
 
