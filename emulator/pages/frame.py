@@ -22,9 +22,11 @@ CONTROL_PLACES: Final = {"Watch": "/", "Course": "/learn", "Runs": "/runs/", "Co
 _HERE: Final = Path(__file__).parent
 PALETTE: Final = _HERE / "palette.css"
 """The colours, sizes and fonts of everything of ours that a browser shows."""
+_THEME: Final = _HERE / "theme.js"
 COPY_BUTTONS: Final = _HERE / "copy_buttons.js"
 """The script that gives each block of code a button to copy it."""
 _MARK: Final = '<svg viewBox="0 0 24 24"{}><path d="M2 12h5c5 0 4-6 9-6h6M7 12c5 0 4 6 9 6h6"/></svg>'
+_CHOICE: Final = '<button type="button" id="theme" hidden>Light or dark</button>'
 ICON: Final = _MARK.format(
     ' xmlns="http://www.w3.org/2000/svg" fill="none" stroke="#3b82f6" stroke-width="4" stroke-linecap="round"'
 )
@@ -36,8 +38,9 @@ class PageFrame:
     """What is the same of a page whatever it shows.
 
     ``here`` is the place that it is, ``places`` where the others are that can be reached from it. ``styles``
-    come behind the style of all pages, ``scripts`` are run after the body. Of the Content-Security-Policy
-    ``sources`` has more expressions of script-src, ``allow`` more directives. ``head`` is more of the head.
+    and ``scripts`` come behind those of all pages; the scripts are run after the body. Of the
+    Content-Security-Policy ``sources`` has more expressions of script-src, ``allow`` more directives.
+    ``head`` is more of the head.
     """
 
     here: str
@@ -50,8 +53,6 @@ class PageFrame:
 
     def render(self, title: str, body: str) -> str:
         """Render a whole document; ``body`` is what is in its main part."""
-        script = _join(*self.scripts)
-        run = f"<script>{script}</script>\n" if script else ""
         return (
             '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{self._policy()}">\n'
@@ -59,7 +60,8 @@ class PageFrame:
             f'<link rel="icon" href="data:image/svg+xml,{quote(ICON)}">\n'
             f"{self.head}<title>{escape(title)}</title>\n<style>{self._style()}</style>\n</head>\n"
             f'<body>\n<a class="skip" href="#content">To the content</a>\n{self.header()}\n'
-            f'<main id="content" tabindex="-1">\n{body}\n</main>\n{run}</body>\n</html>\n'
+            f'<main id="content" tabindex="-1">\n{body}\n</main>\n'
+            f"<script>{self._script()}</script>\n</body>\n</html>\n"
         )
 
     def header(self) -> str:
@@ -71,7 +73,7 @@ class PageFrame:
             f"{name}</a>"
             for name, where in {**self.places, self.here: self.places.get(self.here, "")}.items()
         )
-        return f'<header class="site">{product}<nav aria-label="Places">{links}</nav></header>'
+        return f'<header class="site">{product}<nav aria-label="Places">{links}</nav>{_CHOICE}</header>'
 
     def headers(self) -> dict[str, str]:
         """The headers of the page where a port serves it."""
@@ -83,15 +85,21 @@ class PageFrame:
             "cache-control": "no-store",
         }
 
+    def script_source(self) -> str:
+        """The source expression of a Content-Security-Policy for the script of the page, and for no other."""
+        return _allow_text(self._script())
+
+    def _script(self) -> str:
+        return _join(_THEME, *self.scripts)
+
     def _style(self) -> str:
         return _join(PALETTE, _HERE / "frame.css", *self.styles)
 
     def _policy(self) -> str:
-        sources = [*self.sources, *([allow_text(_join(*self.scripts))] if self.scripts else [])]
-        scripts = [f"script-src {' '.join(sources)}"] if sources else []
-        style = f"style-src {allow_text(self._style())}"
+        scripts = f"script-src {' '.join((*self.sources, self.script_source()))}"
+        style = f"style-src {_allow_text(self._style())}"
         closed = ("img-src data:", "base-uri 'none'", "form-action 'none'")
-        return "; ".join(("default-src 'none'", *scripts, *self.allow, style, *closed))
+        return "; ".join(("default-src 'none'", scripts, *self.allow, style, *closed))
 
 
 def _attribute(name: str, value: str) -> str:
@@ -102,7 +110,7 @@ def _join(*files: Path) -> str:
     return "".join(file.read_text(encoding="utf-8") for file in files)
 
 
-def allow_text(text: str) -> str:
+def _allow_text(text: str) -> str:
     """The source expression of a Content-Security-Policy that lets exactly this inline text take effect."""
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from emulator.pages.frame import CONTROL_PLACES, COPY_BUTTONS, PageFrame, allow_text
+from emulator.pages.frame import CONTROL_PLACES, COPY_BUTTONS, PageFrame
 from sandbox.judging.runs import RUNS
 
 if TYPE_CHECKING:
@@ -83,7 +83,8 @@ class RunPages:
 def _headers() -> dict[str, str]:
     from sandbox.scenarios.replay.replay_section import SCRIPT
 
-    scripts = " ".join(allow_text(each.read_text(encoding="utf-8")) for each in (COPY_BUTTONS, SCRIPT))
+    pages = (PageFrame(here="", scripts=each) for each in ((), (COPY_BUTTONS,), (SCRIPT,)))
+    scripts = " ".join(page.script_source() for page in pages)
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data:; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"

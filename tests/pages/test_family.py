@@ -154,3 +154,17 @@ def test_the_printed_lanes_keep_their_names(tab: Tab, addresses: dict[str, str])
     )
     assert len(heights) == 2
     assert abs(heights[0] - heights[1]) < 1, heights
+
+
+def test_the_choice_of_light_or_dark_is_that_of_every_page(tab: Tab, addresses: dict[str, str]) -> None:
+    """Made on one page, it is found on the next, and on the first again."""
+    opened(tab, addresses["control API"], scheme="light")
+    tab.click_on("#theme")
+    assert tab.eval("getComputedStyle(document.body).backgroundColor") == "rgb(15, 20, 26)"
+    for page in ("watch", "course", "runs on the port", "run on the port", "certificate on the port"):
+        opened(tab, addresses[page], scheme="light")
+        assert tab.eval("getComputedStyle(document.body).backgroundColor") == "rgb(15, 20, 26)", page
+    tab.click_on("#theme")
+    opened(tab, addresses["control API"], scheme="light")
+    assert tab.eval("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    tab.eval("localStorage.clear()")

@@ -404,16 +404,6 @@ function kept(name) {
   }
 }
 
-function setTheme(theme) {
-  root.dataset.theme = theme;
-  keep("theme", theme);
-}
-
-function changeTheme() {
-  const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  setTheme(dark ? "light" : "dark");
-}
-
 function setSize(size) {
   const bounded = Math.min(3, Math.max(0.6, Number(size) || 1));
   root.style.setProperty("--size", bounded.toFixed(2));
@@ -441,7 +431,7 @@ function chooseFocused() {
 
 const goTo = (id) => () => byId(id).focus();
 const KEYS = {
-  h: hold, t: changeTheme, o: chooseFocused,
+  h: hold, t: () => byId("theme").click(), o: chooseFocused,
   "+": () => setSize(size() * 1.15), "=": () => setSize(size() * 1.15), "-": () => setSize(size() / 1.15),
   "?": () => byId("keys").showModal(), c: () => byId("act").click(),
   s: goTo("streams"), e: goTo("error"), f: goTo("faults"), d: goTo("findings"), n: goTo("news"),
@@ -459,11 +449,9 @@ document.addEventListener("keydown", (event) => {
   }
 });
 byId("hold").addEventListener("click", hold);
-byId("theme").addEventListener("click", changeTheme);
 byId("larger").addEventListener("click", KEYS["+"]);
 byId("smaller").addEventListener("click", KEYS["-"]);
 byId("help").addEventListener("click", KEYS["?"]);
 
-if (kept("theme")) setTheme(kept("theme"));
 setSize(kept("size"));
 connect();
