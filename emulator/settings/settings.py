@@ -150,10 +150,10 @@ class Settings:
     # Where it stands.
     profile: Profile = setting("embedded", "What to run: see docs/profiles.md.")
     upstream_aws: str | None = setting(
-        None, "Relay to this AWS endpoint.", metavar="URL", applies="embedded, relay, aws"
+        None, "The AWS endpoint to relay to.", metavar="URL", applies="embedded, relay, aws"
     )
     upstream_amqp: str | None = setting(
-        None, "Relay to this broker: amqp://user:password@host/", metavar="URL", applies=_PROCESSES
+        None, "The broker to relay AMQP to: amqp://user:password@host/", metavar="URL", applies=_PROCESSES
     )
     upstream_owned: bool = setting(
         False,
@@ -192,7 +192,7 @@ class Settings:
     amqp_port: int = setting(5672, "The port of AMQP, as RabbitMQ speaks it.", metavar="N", check=check_port)
     amqp: Literal["embedded", "server", "none"] | None = setting(
         "none",
-        "What answers there: our broker, the rabbitmq-server that is installed, or nothing.",
+        "What answers on the AMQP port: the sandbox's own broker, the installed rabbitmq-server, or nothing.",
         metavar="embedded|server|none",
         read=_read_amqp,
         usual=None,
@@ -201,7 +201,7 @@ class Settings:
     )
     amqp_management_port: int | None = setting(
         0,
-        "The port of the management API of our own broker, as RabbitMQ's plugin has it.",
+        "The port of the broker's management API, which is that of RabbitMQ's plugin.",
         metavar="N",
         usual=None,
         told=f"{MANAGEMENT_PORT}, or any free; 0: any free",
@@ -210,7 +210,7 @@ class Settings:
     )
     amqp_max_message_size: int = setting(
         16 << 20,
-        "Bytes of the largest message that our own AMQP broker takes, as RabbitMQ's max_message_size.",
+        "The largest message that the sandbox's own broker takes, in bytes: RabbitMQ's max_message_size.",
         metavar="BYTES",
         applies=_PROCESSES,
         check=_check_message_size,
@@ -236,7 +236,10 @@ class Settings:
         None, "The key of that certificate, in PEM.", metavar="FILE", applies=_PROCESSES, read=read_file
     )
     allowed_hosts: tuple[str, ...] = setting(
-        (), "Another host name that requests may use.", metavar="NAME", option="--allow-host"
+        (),
+        "Another host name under which clients call the sandbox.",
+        metavar="NAME",
+        option="--allow-host",
     )
     allowed_origins: tuple[str, ...] = setting(
         (),
@@ -296,19 +299,19 @@ class Settings:
     )
     targets: tuple[str, ...] = setting(
         (),
-        "A process that the faults pause and kill may strike, by its id or the file that has it.",
+        "A process that the faults pause and kill may strike: its id, or a file that holds the id.",
         metavar="NAME=PID|FILE",
         option="--target",
         applies=_PROCESSES,
     )
     lambda_loaders: bool = setting(
         False,
-        "Load the audit log and the archives by functions of the sandbox's Lambda, with mappings.",
+        "Fill the audit log and the archives by Lambda functions that read the streams.",
         applies="embedded",
     )
     as_published: bool = setting(
         False,
-        "Judge by the published schema files as they are: no type settles the body, no format is checked.",
+        "Validate by the published schema files alone, which check no format and no body against its type.",
         option="",
         applies=_PROCESSES,
     )

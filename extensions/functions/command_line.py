@@ -39,7 +39,8 @@ _STYLES: Final[Mapping[str, dict[str, Any]]] = {
 def lambda_() -> None:
     """Run functions as AWS Lambda does, without Docker: sandbox lambda run FILE:FUNCTION.
 
-    What they read, write and are told is the sandbox's; a client of Lambda sees the same functions.
+    They read and write the sandbox's streams, queues and buckets. Clients of AWS Lambda see the same
+    functions.
     """
 
 
@@ -58,24 +59,39 @@ def read_variables(
     "--stream", metavar="NAME", help="The stream to read.  [default: input, or the contract's first]"
 )
 @click.option("--queue", metavar="NAME", help="A queue of SQS to read in the place of a stream.")
-@click.option("--batch-size", type=click.IntRange(1, 10_000), help="The most records of an invocation.")
-@click.option("--batching-window", type=click.IntRange(0, 300), help="Seconds to wait for a full batch.")
+@click.option(
+    "--batch-size", type=click.IntRange(1, 10_000), metavar="N", help="The most records of an invocation."
+)
+@click.option(
+    "--batching-window", type=click.IntRange(0, 300), metavar="N", help="Seconds to wait for a full batch."
+)
 @click.option(
     "--starting-position",
     type=click.Choice(["TRIM_HORIZON", "LATEST"]),
     help="Where to begin in a stream.  [default: TRIM_HORIZON]",
 )
-@click.option("--retries", type=click.IntRange(-1, 10_000), help="Retries of a batch; -1 for no end.")
+@click.option(
+    "--retries", type=click.IntRange(-1, 10_000), metavar="N", help="Retries of a batch; -1 for no end."
+)
 @click.option("--bisect", is_flag=True, help="Split a batch that fails, to isolate the bad record.")
 @click.option("--report-batch-item-failures", is_flag=True, help="The answer says which records failed.")
 @click.option(
-    "--parallel", type=click.IntRange(1, 10), help="Batches of a shard at a time, by partition key."
+    "--parallel",
+    type=click.IntRange(1, 10),
+    metavar="N",
+    help="Batches of a shard at a time, by partition key.",
 )
-@click.option("--window", type=click.IntRange(0, 900), help="Seconds of a tumbling window, with state.")
+@click.option(
+    "--window", type=click.IntRange(0, 900), metavar="N", help="Seconds of a tumbling window, with state."
+)
 @click.option("--on-failure", metavar="ARN", help="A queue, topic or bucket that is told of failures.")
 @click.option("--filter", "filters", multiple=True, metavar="PATTERN", help="Records that match; repeatable.")
-@click.option("--timeout", type=click.IntRange(1, 900), default=30, help="Seconds of an invocation.")
-@click.option("--memory", type=click.IntRange(128, 10_240), default=256, help="Megabytes of the process.")
+@click.option(
+    "--timeout", type=click.IntRange(1, 900), metavar="N", default=30, help="Seconds of an invocation."
+)
+@click.option(
+    "--memory", type=click.IntRange(128, 10_240), metavar="N", default=256, help="Megabytes of the process."
+)
 @click.option(
     "--env", "variables", multiple=True, callback=read_variables, metavar="NAME=VALUE", help="A variable."
 )
@@ -107,7 +123,8 @@ def run(
     """Run FUNCTION of FILE, Python or JavaScript, on what comes to a stream, and show what it writes.
 
     The function is named after its file, reads the file's folder, and is loaded again when a file there
-    changes. Ctrl-C removes it and its mapping. Every process of it is one of this machine's.
+    changes. Ctrl-C removes it and its mapping. It runs as a process of this machine, with your rights and
+    without a container.
     """
     if stream and queue:
         raise click.UsageError("a function reads --stream or --queue, not both")
@@ -266,7 +283,7 @@ def _row(function: dict[str, Any]) -> tuple[object, ...]:
 @control_option
 @json_option
 def invoke(*, name: str, event: str, control: str | None, as_json: bool) -> int:
-    """Invoke the function NAME with EVENT, which is JSON, or - for standard input.
+    """Invoke the function NAME with EVENT: JSON, or - for standard input.
 
     Its answer is on standard output, what it wrote on standard error; with --json both are one object. Exit
     code 1: the function failed.

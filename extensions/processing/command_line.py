@@ -33,7 +33,8 @@ def process() -> None:
     """Hand messages over to be processed, find them, restart or cancel them.
 
     By default the messages of the service metadata, operations create, update and delete, go to the
-    simulated systems repository, preservation and catalogue. To faults these are the channels outside/NAME.
+    simulated systems repository, preservation and catalogue. A fault strikes the calls to them with
+    --channel outside/NAME.
     """
 
 

@@ -38,6 +38,13 @@ class QueueOrCommand(click.Group):
         return super().resolve_command(ctx, args)
 
 
+_grace_option = click.option(
+    "--grace",
+    type=click.IntRange(60, 43_200),
+    metavar="N",
+    default=60,
+    help="Keep a message that would expire before the claim this many seconds longer than the claim.",
+)
 _project_option = click.option(
     "--project",
     default=PROJECT,
@@ -49,8 +56,8 @@ _project_option = click.option(
 def claim() -> None:
     """Hold messages of a queue for a time: sandbox claim QUEUE.
 
-    The error and the invalid queue can be claimed, as can what the topology calls claimable, and the
-    queues that clients of the messaging port have made.
+    QUEUE is error, invalid, a stream that the topology marks claimable, or a queue that a client made on
+    the port of queues.
     """
 
 
@@ -91,14 +98,17 @@ def _row(message: QueueMessage) -> tuple[object, ...]:
 
 @claim.command()
 @click.argument("queue")
-@click.option("--limit", type=click.IntRange(1, 20), default=10, help="Claim at most this many messages.")
-@click.option("--ttl", type=click.IntRange(60, 43_200), default=300, help="Hold them for this many seconds.")
 @click.option(
-    "--grace",
-    type=click.IntRange(60, 43_200),
-    default=60,
-    help="Keep a message that would expire before the claim this many seconds longer than the claim.",
+    "--limit", type=click.IntRange(1, 20), metavar="N", default=10, help="Claim at most this many messages."
 )
+@click.option(
+    "--ttl",
+    type=click.IntRange(60, 43_200),
+    metavar="N",
+    default=300,
+    help="Hold them for this many seconds.",
+)
+@_grace_option
 @click.option("--worker", help="Who holds them.  [default: your user name]")
 @_project_option
 @shows(_show)
@@ -122,8 +132,8 @@ def list_(queue: str | None, project: str, client: Client) -> QueueList | ClaimL
 @claim.command()
 @click.argument("queue")
 @click.argument("claim_id", metavar="CLAIM")
-@click.option("--ttl", type=click.IntRange(60, 43_200), default=300, help="Seconds from now.")
-@click.option("--grace", type=click.IntRange(60, 43_200), default=60, help="The same as for a new claim.")
+@click.option("--ttl", type=click.IntRange(60, 43_200), metavar="N", default=300, help="Seconds from now.")
+@_grace_option
 @_project_option
 @shows(_show)
 def renew(

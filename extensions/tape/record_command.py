@@ -52,7 +52,7 @@ def _read_start(context: click.Context, parameter: click.Parameter, value: str |
     "--endpoint", metavar="URL",
     help="Where stream or bucket are; aws is AWS itself.  [default: the running sandbox]",
 )  # fmt: skip
-@click.option("--region", default="us-east-1", show_default=True, help="Of the stream or the bucket.")
+@click.option("--region", default="us-east-1", show_default=True, help="The region of the stream or bucket.")
 @click.option(
     "--bodies", type=click.Choice(BODIES), default=REDACTED, show_default=True,
     help="What is kept of messages: all but what is personal, all, or sizes and headers alone.",
@@ -87,8 +87,8 @@ def record(
     """Record what passes a running sandbox to a tape, until Ctrl-C.
 
     Messages, reads, refusals and reshards are on it, with what the upstream took for each. With --stream or
-    --bucket it is what these hold instead. What is personal is replaced before anything is written; what
-    came more than a second ago is on the disk, whatever happens.
+    --bucket the tape has what that stream or bucket holds instead. Personal values are replaced before
+    anything is written. The tape on disk is a second behind at most, whatever happens.
 
     Exit code 3: the sandbox ended, or the disk is full; the tape has what came until then.
     """

@@ -88,9 +88,9 @@ def replay_tape(
 ) -> int:
     """Replay a tape into the running sandbox, with its own spacing on the sandbox's clock.
 
-    Streams that are not there are made, shards become those of the tape, and split and merge when they did.
-    What the upstream refused, the sandbox refuses. Faults strike as they do any messages, and the same ones
-    each time.
+    Missing streams are created. The shards are made those of the tape, and split and merge when they did.
+    What the upstream refused, the sandbox refuses. Faults of the sandbox strike these messages too, the
+    same ones at each replay with one seed.
 
     Exit code 1: messages were refused to the end. Exit code 2: the file is no tape.
     """

@@ -54,9 +54,9 @@ def show(*, path: Path, as_json: bool) -> int:
 @tape.command()
 @click.argument("path", type=_FILE, metavar="FILE.tape")
 @click.option("--to", "target", type=_FILE, required=True, metavar="FILE.tape", help="The cut, a new file.")
-@click.option("--from", "start", metavar="TIME", callback=moment, help="What came then, and later.")
-@click.option("--until", "end", metavar="TIME", callback=moment, help="What came before.")
-@click.option("--channel", "channels", multiple=True, metavar="NAME", help="What is of this channel.")
+@click.option("--from", "start", metavar="TIME", callback=moment, help="Only what came then or later.")
+@click.option("--until", "end", metavar="TIME", callback=moment, help="Only what came before this time.")
+@click.option("--channel", "channels", multiple=True, metavar="NAME", help="Only what came to this channel.")
 @json_option
 def cut(
     *,
@@ -67,7 +67,7 @@ def cut(
     channels: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """Copy a part of a tape to another: what came in some time, or to some channels.
+    """Copy a part of a tape to a new tape: a length of time, or some channels.
 
     Exit code 1: something of it could not be read.
     """

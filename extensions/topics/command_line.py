@@ -144,8 +144,8 @@ def subscribe(
 ) -> int:
     """Print the records of TOPIC and their changes, one JSON message a line, until Ctrl-C.
 
-    A record that leaves, because it was deleted, expired or matches no more, is printed as an oof message.
-    Exit code 4: fewer than N messages came before the timeout.
+    A record that leaves (it was deleted, expired, or no longer matches) is printed as an oof (out of focus)
+    message. Exit code 4: fewer than N messages came before the timeout.
     """
     from extensions.topics.engine import commands as c
 
@@ -175,7 +175,7 @@ def subscribe(
 def delete(
     name: str, filter_: str, sow_keys: tuple[str, ...], data: str, as_json: bool, **given: Any
 ) -> None:
-    """Delete records of TOPIC; says how many there were."""
+    """Delete records of TOPIC, and say how many there were."""
     from extensions.topics.engine.commands import NO_DATA, SowDelete
     from extensions.topics.engine.outgoing_messages import Ack
 

@@ -54,8 +54,8 @@ class RegistryGroup(LazyGroup):
 def sandbox(context: click.Context) -> None:
     """Everything an RDSS messaging integration talks to, on this machine, with the bad days on demand.
 
-    Start with: sandbox up. Then point any AWS client at it, sandbox send a message, and break something with
-    sandbox fault add. Exit codes: 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive.
+    Start with sandbox up. Point any AWS client at it, or send a message with sandbox send. Then break
+    something with sandbox fault add. Exit codes: 0 pass, 1 fail, 2 usage, 3 environment, 4 inconclusive.
     """
     from sandbox.cli.options.contract import bind_contract
 

@@ -19,21 +19,31 @@ _LARGEST_BATCH: Final = 10
 @click.command("handler")
 @click.argument("handler", metavar="FILE:FUNCTION")
 @click.option(
-    "--event-source", type=click.Choice(["kinesis", "sqs"]), default="kinesis", help="What it is mapped to."
+    "--event-source",
+    type=click.Choice(["kinesis", "sqs"]),
+    default="kinesis",
+    help="Where its events come from.",
 )
 @click.option(
     "--batch-size",
     type=click.IntRange(1, _LARGEST_BATCH),
+    metavar="N",
     default=_LARGEST_BATCH,
     help="The most records of an invocation.",
 )
-@click.option("--retries", type=click.IntRange(0, 5), default=2, help="Retries until a record is given up.")
+@click.option(
+    "--retries", type=click.IntRange(0, 5), metavar="N", default=2, help="Retries until a record is given up."
+)
 @click.option(
     "--bisect", is_flag=True, help="Split a batch of a stream that fails, to isolate the bad record."
 )
 @click.option("--report-batch-item-failures", is_flag=True, help="The answer says which records failed.")
-@click.option("--timeout", type=click.IntRange(1, 30), default=3, help="Seconds of an invocation.")
-@click.option("--memory", type=click.IntRange(128, 10_240), default=256, help="Megabytes of the process.")
+@click.option(
+    "--timeout", type=click.IntRange(1, 30), metavar="N", default=3, help="Seconds of an invocation."
+)
+@click.option(
+    "--memory", type=click.IntRange(128, 10_240), metavar="N", default=256, help="Megabytes of the process."
+)
 @click.option(
     "--env", "variables", multiple=True, callback=read_variables, metavar="NAME=VALUE", help="A variable."
 )
@@ -41,10 +51,10 @@ _LARGEST_BATCH: Final = 10
 def handler_(asked: TrialOptions, /, *, handler: str, event_source: str, **settings: Any) -> int:
     """Certify a handler of AWS Lambda, in Python or JavaScript.
 
-    FUNCTION of FILE is mapped to a stream or to a queue of the kit's own sandbox. It has SANDBOX_STATE_DIR
-    and the like in its environment, besides Lambda's variables, and prints {"processed": "<messageId>"} for
-    each message when it has processed it. Processes of it run side by side. Exit code 0: every clause passes;
-    1: one fails; 4: none fails, one was not exercised.
+    FUNCTION of FILE gets events from a stream or a queue of a sandbox that is started for it. It has
+    SANDBOX_STATE_DIR and the like in its environment, besides Lambda's variables, and prints {"processed":
+    "<messageId>"} for each message when it has processed it. Several processes of it may run at a time.
+    Exit code 0: every clause passes; 1: one fails; 4: none fails, one was not exercised.
     """
     from extensions.functions.verdict.deployment import QUEUE, STREAM, Deployment
     from extensions.functions.verdict.handler_ways import find_way

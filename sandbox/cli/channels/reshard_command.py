@@ -41,7 +41,10 @@ def split(stream: str, shard: str | None, hash_key: str | None, client: Client) 
 @click.argument("adjacent", required=False)
 @shows(_list_shards)
 def merge(stream: str, shard: str | None, adjacent: str | None, client: Client) -> StreamDetail:
-    """Merge SHARD of STREAM with ADJACENT, with its narrower neighbour, or the two narrowest."""
+    """Merge SHARD of STREAM with ADJACENT.
+
+    Without ADJACENT it is merged with its narrower neighbour; without SHARD, the two narrowest are merged.
+    """
     return client.reshard(stream, Reshard("merge", shard=shard, adjacent=adjacent))
 
 

@@ -36,7 +36,7 @@ def show(reading: ClockReading) -> None:
 @clock.command()
 @shows(_tell)
 def freeze(client: Client) -> ClockReading:
-    """Stop the clock where it is."""
+    """Stop the clock where it is. Everything that waits stands still until it moves: advance, set, real."""
     return client.change_clock(ClockChange("freeze"))
 
 
@@ -60,7 +60,7 @@ def speed(factor: float, client: Client) -> ClockReading:
 @click.argument("time", callback=moment)
 @shows(_tell)
 def set_(time: float, client: Client) -> ClockReading:
-    """Show TIME and go on from it at the present speed: 2026-01-01T00:00:00Z, or seconds since 1970."""
+    """Set the clock to TIME: 2026-01-01T00:00:00Z, or seconds since 1970. Its speed stays."""
     return client.change_clock(ClockChange("set", time=time))
 
 

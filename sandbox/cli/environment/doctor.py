@@ -37,9 +37,9 @@ def stack_findings(here: Running | None) -> list[Finding]:
 def doctor(parts: tuple[str, ...], as_json: bool) -> None:
     """Look for what is missing here, and say what to do.
 
-    A PART is what is asked for: sandbox (Python, ports, disk, data), amqp (RabbitMQ), tui, pipeline (Spark
-    and its Java) or compose (Docker). Without one all are looked at, and what the profile of the settings
-    needs is asked for. Exit code 3: something is missing that was asked for.
+    PART is sandbox (Python, ports, disk, data), amqp (RabbitMQ), tui, pipeline (Spark and its Java) or
+    compose (Docker). Without PART it looks at all of them. Exit code 3: something is missing that PART
+    needs; without PART, that the profile in the settings needs.
     """
     from emulator.settings.settings import read_settings
 

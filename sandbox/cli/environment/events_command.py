@@ -22,7 +22,13 @@ _PAGE = 1000
 
 
 @click.command()
-@click.option("--tail", type=click.IntRange(min=0), default=100, help="How many of the last.")
+@click.option(
+    "--tail",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=100,
+    help="How many of the newest to begin with.",
+)
 @click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only these: fault.injected, stream.*")
 @click.option("--follow", is_flag=True, help="Go on as more come.")
 @click.option("--count", type=click.IntRange(min=1), metavar="N", help="Stop after N events.")

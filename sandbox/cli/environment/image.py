@@ -10,7 +10,7 @@ from sandbox.cli.output.printing import json_option, print_line
 @click.option("--tag", default=IMAGE, metavar="NAME", help="The name of the image.")
 @json_option
 def image(tag: str, as_json: bool) -> None:
-    """Build the image of the emulator with Docker, for SandboxContainer of the tests.
+    """Build the sandbox's image with Docker, for tests that start it as a container.
 
     It needs no checkout. sandbox up --profile compose builds it by itself.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("service", required=False)
-@click.option("--tail", type=click.IntRange(min=0), default=100, help="How many lines.")
+@click.option("--tail", type=click.IntRange(min=0), metavar="N", default=100, help="How many lines.")
 @click.option("--follow", is_flag=True, help="Go on as more comes: events, or what a container writes.")
 @timeout_option("With --follow: stop after this long: 500ms, 30s, 5m.")
 @control_option
@@ -35,10 +35,10 @@ def logs(
 ) -> None:
     """Show what happened in the sandbox: its events, and what its process or containers wrote.
 
-    Without a SERVICE, what the process wrote comes first, then an event a line, the newest last; what a
-    sandbox that has stopped left on disk is shown too. SERVICE is sandbox, localstack or compose for the
-    file that a process wrote, and a container's name in the profile compose, where --follow without one
-    follows the events. --json prints events alone.
+    Without SERVICE it shows what the sandbox's process wrote, then the events, the newest last. This works
+    for a sandbox that has stopped, too. SERVICE is sandbox, localstack or compose: it shows what that
+    process wrote. In the profile compose it is a container's name; --follow without one follows the
+    events. --json prints events alone.
     """
     from sandbox.profiles import running
 

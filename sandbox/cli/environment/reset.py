@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def reset(found: Status) -> None:
     """Remove every message, object and fault, set the clock to real time, and create the streams again.
 
-    What extensions keep is emptied too. What an application or adaptor of the command
-    line keeps is its own: it starts over with the new streams the next time it is started.
+    Queues, topics and messages being processed are removed too. Applications and adaptors keep files of their
+    own, and begin again with the new streams.
     """
     click.echo(f"sandbox: empty again, with {len(found.streams)} new streams", err=True)

@@ -40,7 +40,7 @@ _PASSED_ON = (*_FROM_KEYS, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal
 def _setting_options(command: Any) -> Any:
     for name in reversed(_SETTINGS):
         command = setting_option(name)(command)
-    # Alone it asks for our broker.
+    # Alone it asks for the sandbox's own broker.
     return setting_option("amqp", is_flag=False, flag_value="embedded")(command)
 
 
@@ -51,10 +51,10 @@ def _setting_options(command: Any) -> Any:
 def run(command: tuple[str, ...], **options: Any) -> int:
     """Run COMMAND with a sandbox of its own: in memory, on free ports, gone afterwards.
 
-    Its environment points AWS SDKs at the sandbox; SANDBOX_CONTROL is the control API, for the commands of
-    this program too. SANDBOX_AMQP_URL is the URL of AMQP, where it answers, and SANDBOX_ with a port's name
-    that of each port of an extension. Settings of sandbox.toml and of the environment do not apply. The exit
-    code is COMMAND's, 128 and the number of the signal that ended it, or 3 where it cannot be started.
+    COMMAND's environment points AWS SDKs at the sandbox. SANDBOX_CONTROL is the URL of the control API, which
+    commands of this program use, too; SANDBOX_AMQP_URL, SANDBOX_QUEUES and SANDBOX_TOPICS are those of AMQP,
+    queues and topics. Settings of sandbox.toml and of the environment do not apply. The exit code is
+    COMMAND's, 128 and the number of the signal that ended it, or 3 where it cannot be started.
     """
     from rdss_sandbox.aws_environment import aws_environment, leading_elsewhere
     from rdss_sandbox.process import SandboxNotStartedError, sandbox_process

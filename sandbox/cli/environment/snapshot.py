@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def snapshot() -> None:
     """Save the whole state of the sandbox, and load it again and again.
 
-    A snapshot has streams, buckets, tables, the clock, faults, permissions and what extensions keep. It is in
-    the data directory of the sandbox; without one it ends with the sandbox.
+    A snapshot has streams, buckets, tables, the clock, faults, permissions, queues and topics. It is kept
+    in the data directory; with --data-dir :memory: it is gone when the sandbox ends.
     """
 
 

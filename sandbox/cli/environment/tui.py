@@ -13,7 +13,11 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit
 @click.command()
 @click.option("--serve", is_flag=True, help="Serve the same screens to a browser, for a class.")
 @click.option(
-    "--port", type=click.IntRange(1, 65535), default=8000, help="For --serve: the port to listen on."
+    "--port",
+    type=click.IntRange(1, 65535),
+    metavar="N",
+    default=8000,
+    help="For --serve: the port to listen on.",
 )
 @click.option(
     "--host",

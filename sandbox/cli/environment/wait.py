@@ -14,8 +14,8 @@ _SENTENCES = "\n".join(f"  {form.example}" for form in FORMS)
 @click.command(
     help=f"""Wait until something is so in the sandbox, which may still be starting.
 
-A SENTENCE is one of these, with names and numbers of yours. A number is the least, unless "exactly" or
-"at most" stands before it; "no" is none.
+A SENTENCE is one of these, with names and numbers of yours. A number means at least
+that many, unless "exactly" or "at most" stands before it; "no" means none.
 
 \b
 {_SENTENCES}

@@ -90,7 +90,7 @@ def run(
 
 
 @adaptor.command()
-@click.option("--port", default=8090, metavar="N", help="0: any free one.")
+@click.option("--port", default=8090, metavar="N", help="The port to listen on; 0: any free one.")
 @json_option
 def example(port: int, as_json: bool) -> None:
     """Run the small repository application that the example mapping is for, with three deposits.

@@ -89,12 +89,13 @@ def run(
 ) -> None:
     """Run an institutional repository or a preservation system; print what it does with each message.
 
-    A repository creates, updates and hides works, and answers reads. A preservation system packages metadata
-    with the files it refers to, sends a PreservationEvent for each, and flags what is deleted. What cannot be
-    processed goes to the error or invalid queue, and is told on standard error with its code, queue and id;
-    with --json it is also a row with "rejected". Stopped, it continues from there the next time.
+    A repository creates, updates and hides works, and answers reads. A preservation system packages
+    metadata with the files it refers to, sends a PreservationEvent for each, and flags what is deleted.
+    What cannot be processed goes to the error or invalid queue, and is told on standard error with its
+    code, queue and id; with --json it is also a row with "rejected". Stopped, it continues from there the
+    next time.
 
-    With --asynchronous what fails is tried three times more, a minute apart, before it goes there.
+    With --asynchronous what fails is tried three times more, a minute apart, before it is rejected.
     """
     from sandbox.applications.application_run import run_application
     from sandbox.receiver.assembled_receiver import assembled_receiver

@@ -53,7 +53,7 @@ def check(file: Path, *, as_json: bool) -> int:
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False), required=False)
 @json_option
 def show(file: Path | None, *, as_json: bool) -> None:
-    """Show what an AsyncAPI document was understood to say, by default that of this directory.
+    """Show the contract that an AsyncAPI document declares, by default that of the settings.
 
     Channels, messages, identity, type, expiry, order key, limits, codes and where refused messages go; and
     what is not offered, since the document does not declare it.
@@ -62,7 +62,7 @@ def show(file: Path | None, *, as_json: bool) -> None:
 
     named = os.environ.get("SANDBOX_CONTRACT")
     if file is None and not named:
-        raise click.UsageError("name a document: this directory has no contract but RDSS")
+        raise click.UsageError("name an AsyncAPI document: the settings of this directory name none")
     described = describe(_load(file or Path(named or "")))
     if as_json:
         print_json(described)

@@ -47,7 +47,7 @@ def validate(
 ) -> int:
     """Validate the messages in each FILE, or on standard input with -.
 
-    A file holds one message, one a line, or a published header or body. Exit code 0: all are valid,
+    A file holds one message, one a line, or only a header or a body. Exit code 0: all are valid,
     1: some are not, 2: a file cannot be read. With --json there is a line for each message.
     """
     from schemas.bound import choose_contract
@@ -79,7 +79,7 @@ def validate(
 
 
 @message.command()
-@click.option("--count", type=click.IntRange(min=0), default=1, help="How many.")
+@click.option("--count", type=click.IntRange(min=0), metavar="N", default=1, help="How many.")
 @click.option(
     "--seed", type=int, help="The same seed makes the same messages, but for their dates.  [default: drawn]"
 )
@@ -94,6 +94,7 @@ def validate(
 @click.option(
     "--parts",
     type=click.IntRange(min=2),
+    metavar="N",
     help="Make bodies so large that each message is split into this many parts.",
 )
 @click.option("--bad", metavar="CODE", help="Make invalid messages that call for this error code.")

@@ -30,7 +30,7 @@ _PAGE = 1000
     metavar="FILTER",
     help="As in: type:Metadata* size>500k",
 )
-@click.option("--limit", type=click.IntRange(min=1), help="List at most this many.")
+@click.option("--limit", type=click.IntRange(min=1), metavar="N", help="List at most this many.")
 @click.option(
     "--audit",
     type=click.Choice(["stream", "bucket"]),

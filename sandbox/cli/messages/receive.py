@@ -78,7 +78,7 @@ def receive(
     Duplicates are dropped, sequences joined, bad messages moved to the error or invalid queue; the next
     receive goes on where this one ends. What is rejected is told on standard error with its code, queue and
     id; with --json it is also a row with "rejected". What is in audit, error and invalid is printed as it is.
-    SIGINT and SIGTERM end it behind the message in hand.
+    Ctrl-C and SIGTERM end it after the message that it is at.
 
     Exit code 1: fewer than N messages were there. Exit code 4: fewer than N came before the timeout.
     """

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def redrive(
     *, messages: tuple[int, ...], stream: str | None, edited: BinaryIO | None, client: Client, as_json: bool
 ) -> None:
-    """Send messages again, as they were sent: without their queue's error, with a note in their history.
+    """Send rejected messages again, as they were first sent, with a note in their history.
 
-    ID is the one that messages --json lists: sandbox messages --filter stream:error --json.
+    ID is the id that sandbox messages --filter stream:error lists.
     """
     from rdss_sandbox.shapes.messages import Redrive
 

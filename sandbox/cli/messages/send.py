@@ -41,13 +41,13 @@ def send(
 ) -> int:
     """Send the messages in each FILE, or on standard input with -.
 
-    A file holds one message, one a line, or a published header or body, which goes out with a counterpart.
-    Large messages go out as a sequence. Each is written down before it is sent, so that what cannot be sent
-    now goes first the next time.
+    A file holds one message, one a line, or only a header or a body, which is completed with a sample of
+    the other. Large messages go out as a sequence. Each is written down before it is sent, so that what
+    cannot be sent now goes first the next time.
 
     A message is a JSON object with a header or a body. However wrong the rest of it is, it is sent, for
-    receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. What has expired
-    is sent too, and named on standard error.
+    receivers to reject. What is not JSON, or not such an object, is sent only with --as-is. What has
+    expired is sent too, and named on standard error.
 
     Exit code 1: --strict refused an expired message. Exit code 2: something could not be read, or was not a
     message. The rest was sent.

@@ -31,6 +31,8 @@ class Exit(IntEnum):
     INCONCLUSIVE = 4
 
 
+_NO_INTEGER: Final = re.compile(r"is not a valid integer(?: range)?")
+"""Click's words for what is no number."""
 CODES: Final = {
     "emulator.channels.channel.ChannelUnavailableError": Exit.ENVIRONMENT,
     "emulator.journal.frames.DamagedLogError": Exit.ENVIRONMENT,
@@ -100,6 +102,7 @@ def explain(error: BaseException) -> tuple[str, int]:
             return error.format_message(), Exit.USAGE
         case click.UsageError():
             line = error.format_message().rstrip(".") + _suggest_filter(error)
+            line = _NO_INTEGER.sub("is not a whole number", line)
             path = error.ctx.command_path if error.ctx else "sandbox"
             return f"{line}{' See' if line.endswith('?') else '; see'} {path} --help", Exit.USAGE
         case click.ClickException():

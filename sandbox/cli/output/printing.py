@@ -21,9 +21,7 @@ def json_option(command: F) -> F:
 
 def always_json(command: F) -> F:
     """Add the option ``--json`` to a command that prints nothing else, so that scripts may say it to all."""
-    return click.option("--json", is_flag=True, expose_value=False, help="What it prints is JSON always.")(
-        command
-    )
+    return click.option("--json", is_flag=True, expose_value=False, help="It always prints JSON.")(command)
 
 
 def print_json(value: Any) -> None:

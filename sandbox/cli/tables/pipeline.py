@@ -63,7 +63,9 @@ def pipeline() -> None:
 )
 @click.option("--checkpoint", metavar="DIR", help="The folder for offsets; needed when the tables go to S3.")
 @timeout_option("With --follow: stop after this long: 30s, 5m, 2h.")
-@click.option("--batch", default=100_000, type=click.IntRange(1), help="The most records in a batch.")
+@click.option(
+    "--batch", default=100_000, type=click.IntRange(1), metavar="N", help="The most records in a batch."
+)
 @as_published_option
 @spark_options
 @table_options
@@ -194,7 +196,10 @@ def _injected(events: str | None, service: GivenEndpoint) -> list[FaultInjection
 @click.argument("sql", required=False)
 @place_option("--at")
 @click.option(
-    "--limit", type=click.IntRange(1), help="Rows to give at most.  [default: 100 in a table, all otherwise]"
+    "--limit",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Rows to give at most.  [default: 100 in a table, all otherwise]",
 )
 @click.option(
     "--format",
@@ -257,7 +262,8 @@ def query(
 def optimize(*, place: str, keep: int, service: GivenEndpoint, as_json: bool) -> None:
     """Join small files of the tables, and remove files that only older versions have.
 
-    It may run beside a run and beside readers: who began to read before it goes on for the time of --keep.
+    It may run beside pipeline run and beside readers. A reader that began before it has the time of --keep
+    to finish.
     """
     from sandbox.pipeline.storage.optimization import optimize_tables
 

@@ -65,7 +65,7 @@ _RDSS_STREAMS: Final = "input,output,error,invalid"
 def sources_options(command: Command) -> Command:
     """Add the options that name the streams to read, and the audit bucket."""
     help_of_option = (
-        "The streams to read, with commas between them; '*' is all, but for the audit log's copies."
+        "The streams to read, with commas between them; '*' is every stream but the audit log's."
         f"  [default: {_RDSS_STREAMS}, or all of another contract]"
     )
     streams = click.option("--streams", "--channel", "streams", metavar="NAMES", help=help_of_option)
@@ -127,9 +127,7 @@ def table_options(command: Command) -> Command:
     def with_service(*, endpoint: str | None, control: str | None, **others: Any) -> Any:
         return command(service=GivenEndpoint(endpoint, control), **others)
 
-    text = (
-        "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox, with 'aws' AWS's own."
-    )
+    text = "The AWS endpoint; by default AWS_ENDPOINT_URL or that of the running sandbox; aws is AWS itself."
     endpoint = click.option("--endpoint", metavar="URL", envvar="AWS_ENDPOINT_URL", help=text)
     return control_option(endpoint(json_option(with_service)))
 

@@ -87,7 +87,7 @@ def _command(role: str, tells: str) -> click.Command:
         default="8s",
         metavar="TIME",
         callback=duration,
-        help="How long the client may ask and get nothing new before what is missing is given up.",
+        help="How long the client may read and get nothing new before missing messages count as lost.",
     )
     @trial_options(tells)
     def run(asked: TrialOptions, *, command: tuple[str, ...], channel: str, patience: float) -> int:

@@ -34,12 +34,12 @@ _WITHOUT_SPARK: Final = "sandbox demo --no-pipeline leaves Spark out"
 def demo(seed: int, source: Path | None, no_pipeline: bool, as_json: bool) -> int:
     """Send messages through faults and a reshard, and judge what arrived.
 
-    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages through Kinesis
-    and 200 through AMQP, with duplicates, delays, oversize messages, splits and a merge on the way, and
-    writes tables with Spark. Everything is left in runs/demo/. With --from, whole messages go out byte for
-    byte; a published header or body goes out in a message with a counterpart of its own. What is valid must
-    arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if every line of
-    the table holds.
+    Starts a sandbox of its own, sends 2,000 messages of all types, sequences and bad messages through
+    Kinesis and 200 through AMQP, with duplicates, delays, oversize messages, splits and a merge on the way,
+    and writes tables with Spark. Everything is left in runs/demo/. With --from, whole messages go out byte
+    for byte; a file with only a header or only a body is completed with a sample of the other. What is
+    valid must arrive once, and the rest be rejected with the code that it deserves. Exit code 0 only if
+    every line of the table holds.
     """
     _require_extras(pipeline=not no_pipeline)
     import json

@@ -26,14 +26,14 @@ _LOOK_SECONDS = 2.0
     "--save",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Keep the recorded exchange here, as JSON.",
+    help="Write what the clients were seen to do to this file, as JSON.",
 )
 @click.option(
     "--from",
     "saved",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Judge an exchange that was kept, not the running sandbox.",
+    help="Judge the file that --save wrote, not the running sandbox.",
 )
 @control_option
 @json_option
@@ -50,8 +50,8 @@ def diagnose(
 ) -> None:
     """Say what clients do wrong: with the evidence, and what to do.
 
-    Every client that uses the sandbox's Kinesis is judged by what it was seen to do. docs/diagnose.md has the
-    rules. The exit code is 1 when something was found.
+    Every client that uses the sandbox's Kinesis is judged by what it was seen to do. docs/diagnose.md has
+    the rules. The exit code is 1 when something was found.
     """
     if saved is not None and (watch or save is not None):
         raise CommandFailedError("--from FILE goes with neither --watch nor --save", Exit.USAGE)

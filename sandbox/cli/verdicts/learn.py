@@ -28,7 +28,7 @@ _LANGUAGES = ("python", "javascript")
 )
 @click.pass_context
 def learn(context: click.Context, lessons: Path | None) -> None:
-    """Learn to write a client: eleven lessons, each with one that is broken on purpose."""
+    """Learn to write a client: eleven lessons, each with a client that is broken on purpose."""
     context.obj = lessons
 
 
@@ -205,7 +205,7 @@ def reset(course: Course, lesson: Lesson, found: LessonProgress, as_json: bool) 
 
 @learn.command()
 @click.argument("wanted", metavar="[N]", required=False)
-@click.option("--language", type=click.Choice(_LANGUAGES), default="python")
+@click.option("--language", type=click.Choice(_LANGUAGES), default="python", help="Its clients' language.")
 @json_option
 @click.pass_obj
 def prove(lessons: Path | None, wanted: str | None, language: str, as_json: bool) -> int:

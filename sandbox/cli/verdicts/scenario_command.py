@@ -110,18 +110,18 @@ class _WithCommand(click.Command):
 @click.option(
     "--client",
     is_flag=True,
-    help="Play against COMMAND, a consumer as for `sandbox certify`, not our receiver.",
+    help="Play against COMMAND, a consumer as for `sandbox certify`, in place of the sandbox's receiver.",
 )
 @click.option(
     "--processed",
     metavar="REGEX",
-    help="With --client: find the messageId in COMMAND's own lines: group id, the first group, or the match.",
+    help="With --client: find messageIds in what it prints: group id, else the first, or the match.",
 )
 @click.option(
     "--patience",
     metavar="TIME",
     callback=duration,
-    help="With --client: how long COMMAND may ask and get nothing new.  [default: 8s]",
+    help="With --client: how long it may read without news before missing messages are lost.  [default: 8s]",
 )
 @json_option
 @needs("messages")
@@ -146,10 +146,10 @@ def run(
     Each leaves a folder runs/SCENARIO/TIME/ with its events, a report page, JUnit XML and the command that
     repeats it. The same seed gives the same run.
 
-    With --client, COMMAND receives: unchanged code, which is told by its environment and prints
-    {"processed": "<messageId>"} for each message, before it writes its checkpoint. What cannot be seen of it
-    is said to be not observable. Exit code 0: every line holds; 1: one does not; 4: none fails, and
-    something that should be shown was not.
+    With --client, COMMAND receives the messages. Its environment says where to read. It prints
+    {"processed": "<messageId>"} for each message, before it writes its checkpoint. Facts that cannot be seen
+    from outside are shown as not observable. Exit code 0: every line holds; 1: one does not; 4: none fails,
+    and something that should be shown was not.
     """
     from emulator.rng import new_seed
 

@@ -172,7 +172,7 @@ def trial_options(tells: str) -> Callable[[Callable[..., int]], Callable[..., in
             "--seed", type=int, metavar="N", help="The seed of everything random.  [default: drawn]"
         ),
         click.option("--group", type=click.Choice(_GROUPS), help="Only the clauses of this group."),
-        click.option("--level", type=click.Choice(_LEVELS), default="gold", help="How bad the days get."),
+        click.option("--level", type=click.Choice(_LEVELS), default="gold", help="The highest level to try."),
         click.option(
             "--to",
             type=click.Path(file_okay=False, path_type=Path),
@@ -190,14 +190,14 @@ def trial_options(tells: str) -> Callable[[Callable[..., int]], Callable[..., in
             f"--{tells}",
             "pattern",
             metavar="REGEX",
-            help="Read messageIds from the client's own lines; the group id, or the first, is the id.",
+            help="Find messageIds in what the client prints: group id, else the first, or the match.",
         ),
         click.option(
             "--stage",
             "only",
             multiple=True,
             metavar="NAME[:N]",
-            help="Play only this stage, with N messages; what a failure was made small to.",
+            help="Play only this stage, with N messages; the repeat command of a failure names one.",
         ),
         click.option(
             "--tape",
@@ -210,9 +210,9 @@ def trial_options(tells: str) -> Callable[[Callable[..., int]], Callable[..., in
             default="60s",
             metavar="TIME",
             callback=duration,
-            help="How long failures are repeated and made small, after the verdict.",
+            help="How long to look, after the verdict, for the smallest run that fails the same way.",
         ),
-        click.option("--no-shrink", is_flag=True, help="Do not make a failure small."),
+        click.option("--no-shrink", is_flag=True, help="Do not look for a smaller run that fails."),
         click.option(
             "--compare",
             type=click.Path(exists=True, file_okay=False, path_type=Path),

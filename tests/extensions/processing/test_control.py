@@ -239,7 +239,7 @@ def test_the_command_line_does_all_of_it(
     [
         (("list", "--state", "ODD"), "'ODD' is not one of 'NEW', 'IN_QUEUE'"),
         (("list", "--limit", "0"), "0 is not in the range 1<=x<=1000"),
-        (("show", "odd"), "'odd' is not a valid integer"),
+        (("show", "odd"), "'odd' is not a whole number"),
     ],
 )
 def test_what_the_control_api_would_refuse_is_refused_before_it_is_asked(

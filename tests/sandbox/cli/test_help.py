@@ -81,7 +81,7 @@ def test_every_row_of_the_table_leads_to_a_command(name: str) -> None:
     [
         (["frobnicate"], "No such command 'frobnicate'"),
         (["up", "--colour", "blue"], "No such option"),
-        (["up", "--aws-port", "many"], "not a valid integer"),
+        (["up", "--aws-port", "many"], "not a whole number"),
         (["up", "--aws-port", "70000"], "aws_port is 70000"),
         (["up", "--topology", "nowhere.yaml"], "no topology 'nowhere.yaml'"),
         (["reshard", "scale", "input"], "Missing argument"),
