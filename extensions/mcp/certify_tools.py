@@ -83,15 +83,18 @@ def _describe(command: click.Command) -> Schema:
 
 def _describe_parameter(parameter: click.Parameter) -> Schema:
     one: Schema = {"type": "string"}
-    if isinstance(parameter.type, click.Choice):
-        one["enum"] = list(parameter.type.choices)
-    elif isinstance(parameter.type, click.types.IntParamType):
+    offered = parameter.type.shell_complete(click.Context(certify), parameter, "")
+    if values := [each.value for each in offered if each.type == "plain"]:
+        one["enum"] = values
+    if isinstance(parameter.type, click.types.IntParamType):
         one["type"] = "integer"
     if isinstance(parameter, click.Option):
         if parameter.is_flag:
             one["type"] = "boolean"
         if parameter.help:
             one["description"] = parameter.help
+        if isinstance(parameter.default, str | int):
+            one["default"] = parameter.default
     if parameter.multiple or parameter.nargs == -1:
         return {"type": "array", "items": one}
     return one

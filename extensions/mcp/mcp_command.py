@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from typing import Final
+
 import click
 
 from sandbox.cli.options.control_connection import control_option
 from sandbox.cli.options.extras import needs
+
+_INTERRUPTED: Final = 130
 
 
 @click.command()
@@ -27,5 +32,9 @@ def mcp(*, allow_changes: bool, control: str | None) -> None:
     from extensions.mcp.mcp_server import serve_agent
     from sandbox.cli.output.exit_codes import sigterm_as_interrupt
 
-    with sigterm_as_interrupt():
-        asyncio.run(serve_agent(control, allow_changes=allow_changes))
+    try:
+        with sigterm_as_interrupt():
+            asyncio.run(serve_agent(control, allow_changes=allow_changes))
+    except KeyboardInterrupt:
+        # A thread waits for a line on standard input, which may never come, and would be waited for.
+        os._exit(_INTERRUPTED)

@@ -53,11 +53,12 @@ served.send_signal(signal.SIGINT)
 served.wait(30)
 """
 _AGENT = """
-import asyncio
+import asyncio, os
 from mcp import Client, StdioServerParameters, stdio_client
 
 async def ask():
-    async with Client(stdio_client(StdioServerParameters(command="sandbox", args=["mcp"]))) as client:
+    server = StdioServerParameters(command="sandbox", args=["mcp"], env=dict(os.environ))
+    async with Client(stdio_client(server)) as client:
         for name in ("status", "certify_list", "docs_list"):
             found = await client.call_tool(name, {})
             assert not found.is_error and len(found.content[0].text) > 200, found

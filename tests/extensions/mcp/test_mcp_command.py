@@ -68,6 +68,10 @@ async def test_with_it_an_agent_sends_breaks_and_resets(emulator: Embedded, tmp_
     async with connect_agent("--allow-changes", "--control", emulator.control, directory=tmp_path) as agent:
         tools = await agent.list_tools()
         assert not tools["send"].annotations.read_only_hint
+        certify = tools["certify_consumer"].input_schema
+        assert certify["required"] == ["command"]
+        assert {"kinesis", "rabbitmq"} <= {*certify["properties"]["channel"]["enum"]}
+        assert certify["properties"]["level"]["enum"] == ["bronze", "silver", "gold"]
         await agent.ask("add_fault", fault={"type": "duplicate", "limit": 1})
         await agent.ask("send_samples", wanted={"stream": "input", "count": 3})
         split = await agent.ask("reshard", name="input", change={"action": "split"})
@@ -129,7 +133,24 @@ async def test_a_sandbox_may_come_after_the_agent(tmp_path: Path) -> None:
         await sandbox("up", "--detach", "--aws-port", "0", "--control-port", "0", "--amqp", "none")
         try:
             assert (await agent.ask("status"))["streams"]
+            assert len((await agent.ask("scenarios_list"))["scenarios"]) > 10
         finally:
             await sandbox("down")
         with pytest.raises(ToolError, match="start one with: sandbox up"):
             await agent.ask("status")
+
+
+def test_it_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    """By SIGTERM, though the agent's program keeps its standard input open."""
+    asked = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a", "version": "1"}}
+    command = [sys.executable, "-m", "sandbox", "mcp"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        line = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": asked}
+        print(json.dumps(line), file=server.stdin, flush=True)
+        assert "--allow-changes" in json.loads(server.stdout.readline())["result"]["instructions"]
+        server.terminate()
+        assert server.wait(30) == 130
