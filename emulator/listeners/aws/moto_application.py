@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any, Final, TypeAlias
 
 from botocore.exceptions import ClientError
-from moto import backends
+from moto import backends, settings
 from moto.core.base_backend import BackendDict
 from moto.core.request import Request
 from werkzeug.exceptions import HTTPException
@@ -32,6 +32,8 @@ _REGION: Final = "us-east-1"
 
 def create_application() -> WsgiApplication:
     """All services behind moto's own choice of the service that a request is for."""
+    # The buckets of host names are in the path already, and moto sees one in every name with a dot.
+    settings.S3_IGNORE_SUBDOMAIN_BUCKETNAME = True
     with _without_flask():
         dispatching: Any = importlib.import_module("moto.moto_server.werkzeug_app")
     application: WsgiApplication = dispatching.DomainDispatcherApplication(ServiceApplication)

@@ -90,6 +90,16 @@ def test_the_bucket_of_a_virtual_host(host: str, expected: str | None) -> None:
     assert found == ("bkt" if expected == "b" else expected)
 
 
+def test_a_host_of_any_name_has_its_buckets_in_the_path(
+    bucket: tuple[str, S3Client], endpoint: Endpoint
+) -> None:
+    """A name given by --allow-host, a proxy's or a certificate's, is no bucket's."""
+    name, s3 = bucket
+    host = {"host": "aws.example.org"}
+    assert endpoint.http.put(f"/{name}/key", headers=S3_SIGNED | host, content=b"v").status_code == 200
+    assert s3.get_object(Bucket=name, Key="key")["Body"].read() == b"v"
+
+
 def test_virtual_host_requests_reach_the_bucket(bucket: tuple[str, S3Client], endpoint: Endpoint) -> None:
     """What a client with ``http://localhost`` as its endpoint sends."""
     name, s3 = bucket
