@@ -46,6 +46,7 @@ NOT_RUN = {
     "how-to/test-go.md": ["tests/real_clients/test_other_languages.py runs the last line"],
     "how-to/test-java.md": ["tests/real_clients/test_other_languages.py runs it"],
     "how-to/test-javascript.md": ["tests/real_clients/test_other_languages.py runs the last line"],
+    "how-to/tls.md": ["tests/docs/test_proxies.py runs it behind both proxies"],
     "how-to/without-python.md": [
         "a Docker engine; tests/compose runs the image that this builds, with Compose",
     ]
@@ -63,6 +64,7 @@ SLOW = {
     "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 9,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
+    "how-to/tls.md": ["sandboxes of its own, one command after another"] * 9,
     "how-to/without-python.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/yesterdays-outage.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/yesterdays-run.md": ["sandboxes of its own, one command after another"] * 5,

@@ -311,7 +311,7 @@ def _environ(
         "SERVER_PROTOCOL": "HTTP/1.1",
         "REMOTE_ADDR": "127.0.0.1",
         "wsgi.version": (1, 0),
-        "wsgi.url_scheme": scope["scheme"],
+        "wsgi.url_scheme": "https" if headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"],
         "wsgi.input": _SpooledBody(body),
         "wsgi.input_terminated": True,
         "wsgi.errors": sys.stderr,
