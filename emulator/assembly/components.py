@@ -111,8 +111,7 @@ class Components:
 
     @property
     def trust(self) -> Path | None:
-        """The authority that clients of the ports have to be told to trust; None where there is none."""
-        return self.tls.trust if self.tls else None
+        return self.foundation.trust
 
     @property
     def streams(self) -> StreamService:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -41,6 +42,11 @@ class Foundation:
     log: Log | None
     destinations: Destinations
     tls: PortTls | None
+
+    @property
+    def trust(self) -> Path | None:
+        """The authority that clients of the ports have to be told to trust; None where there is none."""
+        return self.tls.trust if self.tls else None
 
 
 @contextmanager

@@ -23,7 +23,10 @@ class OwnServices:
     def __init__(self, foundation: Foundation) -> None:
         directory, events = foundation.directory, foundation.events
         self.buckets = MotoBuckets(
-            foundation.home, foundation.clock, directory.objects if directory else None
+            foundation.home,
+            foundation.clock,
+            directory.objects if directory else None,
+            trust=foundation.trust,
         )
         self.store = ServiceStore(
             directory.services if directory else None, events, fsync=foundation.settings.fsync

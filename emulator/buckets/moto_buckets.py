@@ -29,12 +29,18 @@ class MotoBuckets:
     """The wanted buckets. They are made at S3's first request, for which moto is imported.
 
     ``bodies`` has the bodies of the archives' objects, on disk in ``directory``, by default where temporary
-    files are. Objects are dated by ``clock``. ``forget`` removes what is stored of all of moto's services,
-    which answer no request while they are ``held``.
+    files are. Objects are dated by ``clock``. ``trust`` is the authority of the endpoint's certificate, where
+    it has one. ``forget`` removes what is stored of all of moto's services, which answer no request while
+    they are ``held``.
     """
 
     def __init__(
-        self, home: Scope, clock: Clock, directory: Path | None = None, names: Iterable[str] = ()
+        self,
+        home: Scope,
+        clock: Clock,
+        directory: Path | None = None,
+        names: Iterable[str] = (),
+        trust: Path | None = None,
     ) -> None:
         self._home = home
         self._clock = clock
@@ -48,6 +54,7 @@ class MotoBuckets:
         self.held: Callable[[], AbstractContextManager[None]] = nullcontext
         self._lock = threading.RLock()
         self._client: S3Client | None = None
+        self._trust = trust
         self.endpoint = ""
         self.token: str | None = None
 
@@ -114,6 +121,7 @@ class MotoBuckets:
                     aws_access_key_id=self._home.account,
                     aws_secret_access_key="sandbox",  # noqa: S106 -- the sandbox verifies no signature
                     aws_session_token=self.token,
+                    verify=str(self._trust) if self._trust else None,
                     config=Config(
                         s3={"addressing_style": "path"},
                         retries={"max_attempts": 2},

@@ -14,9 +14,13 @@ BUNDLE: Final = "AWS_CA_BUNDLE"
 def trusting(authorities: Path | str | None) -> ssl.SSLContext:
     """A context that trusts the common authorities, and the certificates in the PEM file ``authorities``.
 
-    Raises OSError for a file that cannot be read.
+    The common ones are those of this machine and certifi's. Raises OSError for a file that cannot be read.
     """
-    context = ssl.create_default_context()
+    # Slow to import, and few connections speak TLS.
+    import httpx
+
+    context = httpx.create_ssl_context(trust_env=False)
+    context.load_default_certs()
     if authorities is not None:
         context.load_verify_locations(authorities)
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

@@ -188,6 +188,7 @@ def test_the_line_to_paste_is_all_that_clients_need(process: Process) -> None:
     assert process("send", "-", stdin=sample.out).code == 0
     assert process("wait", "--for", "stream input has 1 message").code == 0
     assert process("receive", "--count", "1", "--timeout", "20s").code == 0
+    assert process("wait", "--for", "bucket rdss-audit has 1 object").code == 0
     assert process("send", "--kind", "rabbitmq", "--channel", "work", "-", stdin=sample.out).code == 0
     assert process("watch", "--no-open").out.startswith("https://127.0.0.1:")
     assert process("down").code == 0
