@@ -11,7 +11,7 @@ from textual.content import Content
 
 from extensions.processing.columns import MESSAGE_COLUMNS, SYSTEM_COLUMNS, history_of
 from rdss_sandbox.shapes.processing import AsyncMessage, AsyncMessageDetail, OutsideSystem, Restart
-from rdss_sandbox.text.figures import counted
+from rdss_sandbox.text.figures import counted, date_time
 from tui.dialogs.confirm import confirm
 from tui.dialogs.prompt import Prompt, ask
 from tui.keys.actions import bindings
@@ -137,7 +137,7 @@ class ProcessingScreen(FollowingScreen):
     def _draw(self, found: AsyncMessageDetail) -> None:
         row = found.message
         self._number, self._shown = row.number, found
-        may = f"; may be: {', '.join(found.actions)}" if found.actions else ""
+        may = f"; you can {' or '.join(found.actions)} it" if found.actions else ""
         line = self.query_one(Waterfall)
         line.border_title = Content(
             f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
@@ -184,4 +184,5 @@ def _filled_fields(found: AsyncMessageDetail) -> dict[str, Any]:
         "custom data": found.custom_data,
         "body": found.body,
     }
-    return {name: value for name, value in (row | rest).items() if value not in (None, [], "")}
+    times = {name: f"{date_time(row[name])} UTC" for name in ("received", "changed")}
+    return {name: value for name, value in (row | times | rest).items() if value not in (None, [], "")}

@@ -25,7 +25,7 @@ def _soon(claim: Claim) -> str:
 
 def _name(row: QueueMessage) -> str:
     if row.message_id is not None:
-        return " · ".join(each for each in (row.code, row.message_type, row.message_id) if each)
+        return " · ".join(each for each in (row.message_id[:8], row.code, row.message_type) if each)
     return bytes(row.body)[:_PREVIEW].decode(errors="replace")
 
 
@@ -36,7 +36,7 @@ def _free(row: QueueMessage) -> str:
 QUEUE_COLUMNS: tuple[ListColumn[Queue], ...] = (
     ListColumn("queue", 12, lambda row: row.name, worth=9, stretch=True),
     ListColumn("project", 8, lambda row: row.project, "dim", worth=4),
-    ListColumn("view", 4, lambda row: "yes" if row.view else "", "dim", worth=3),
+    ListColumn("source", 6, lambda row: "stream" if row.view else "", "dim", worth=3),
     ListColumn("messages", 8, lambda row: figures.short_count(row.total), right=True, worth=8),
     ListColumn("held", 6, lambda row: figures.short_count(row.claimed), right=True, worth=7),
     ListColumn("claims", 6, lambda row: figures.count(row.claims), right=True, worth=6),

@@ -127,9 +127,9 @@ class QueuesScreen(FollowingScreen):
             self.fetch_again()
 
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
-        row = message.row
-        if isinstance(row, QueueMessage) and self.focused is message.control:
-            self.query_one(TextLines).show(_lines(row), json=True)
+        row, shown = message.row, self.query_one(TextLines)
+        if message.control.id == "messages" and not shown.has_focus:  # its place is the reader's then
+            shown.show(_lines(row) if isinstance(row, QueueMessage) else (), json=True)
 
 
 def _project(project: str) -> str:

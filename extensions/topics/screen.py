@@ -141,8 +141,12 @@ class TopicsScreen(FollowingScreen):
         if of is None:
             return "there is no such topic"
         if of.kind == _QUEUE:
-            return "a queue's messages are for those who take them"
-        return "no records" if of.records is not None else "it keeps no state of the world"
+            return "to look at a message of a queue would take it from its consumers"
+        return (
+            "no records"
+            if of.records is not None
+            else "it keeps no records: those who subscribe are sent each message once"
+        )
 
     def _show_counts(self, page: TopicRecordPage) -> None:
         shown = f", the first {figures.count(_RECORDS)} shown" if page.total > _RECORDS else ""
@@ -152,7 +156,9 @@ class TopicsScreen(FollowingScreen):
         self.query_one("#records", RowList).border_title = Content(f"{self._topic}: {records}{which}{shown}")
         left = sum(change.cmd == "oof" for change in self._changes)
         changes = figures.counted(len(self._changes), "change")
-        self.query_one("#changes", RowList).border_title = f"{changes}, {figures.count(left)} no longer in it"
+        self.query_one(
+            "#changes", RowList
+        ).border_title = f"{changes}, {figures.count(left)} left the topic or the filter"
 
     def on_row_list_opened(self, message: RowList.Opened) -> None:
         if isinstance(message.row, Topic) and message.row.name != self._topic:

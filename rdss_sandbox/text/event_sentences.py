@@ -125,7 +125,18 @@ def _changed(fields: _Fields) -> str:
 
 def _processing(fields: _Fields) -> str:
     cause = f": {fields['cause']}" if fields.get("cause") else ""
-    return f"message {fields.get('message', '?')} is {fields.get('after', '?')}{cause}"
+    return f"asynchronous message {fields.get('message', '?')} is {fields.get('after', '?')}{cause}"
+
+
+def _found(fields: _Fields) -> str:
+    """What a client did wrong; most findings name the client themselves."""
+    client, said = str(fields.get("client") or ""), str(fields.get("said", "?"))
+    return said if client in said else f"{client}: {said}"
+
+
+def _ended(fields: _Fields) -> str:
+    why = f": {fields['why']}" if fields.get("why") else ""
+    return f"the receiving process was ended{why}"
 
 
 def _in_queue(did: str) -> Callable[[_Fields], str]:
@@ -183,7 +194,7 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "broker.started": "the AMQP broker has started",
     "broker.waits": "the AMQP port answers as soon as there is space on the disk: {why}",
     "claim.lost": _claim_lost,
-    "client.finding": "{client}: {said}",
+    "client.finding": _found,
     "clock.changed": _clock,
     "consumer.deregistered": "{consumer} is no longer a consumer of {stream}",
     "consumer.registered": "{consumer} is registered as a consumer of {stream}",
@@ -216,9 +227,9 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "message.refused": _refused,
     "original.kept": "the application has kept the original {uri}",
     "processing.changed": _processing,
-    "processing.confirmed": "{source} was told what became of message {message}",
+    "processing.confirmed": "asynchronous message {message}: {source} was told its outcome",
     "processing.failed": "processing failed: {why}",
-    "processing.unconfirmed": "{source} could not be told what became of message {message}: {why}",
+    "processing.unconfirmed": "asynchronous message {message}: {source} could not be told its outcome: {why}",
     "queue.claim_expired": _in_queue("a claim of {client} on {messages} of {queue} expired"),
     "queue.claim_renewed": "{client} renewed a claim on {queue}",
     "queue.claimed": _in_queue("{client} claims {messages} of {queue}"),
@@ -234,7 +245,7 @@ _SENTENCES: dict[str, str | Callable[[_Fields], str]] = {
     "queues.failed": "the queues failed: {why}",
     "read.refused": "a read was refused: {why}",
     "receiver.crashed": "the receiving process is killed ({target})",
-    "receiver.ended": "the receiving process was ended: {why}",
+    "receiver.ended": _ended,
     "receiver.failed": "the receiving process ends: {why}",
     "receiver.read_empty": "the receiver reads and finds nothing",
     "receiver.started": "the receiving process starts",

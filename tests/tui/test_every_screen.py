@@ -155,6 +155,8 @@ async def test_messages_have_their_ids_and_no_empty_column(
         )
         await asyncio.to_thread(sandbox.send, NewMessage("error", data))
         await see(pilot, "GENERR006", "code ")
+        heading = next(line for line in text_of(pilot).splitlines() if "message id" in line)
+        assert "mark" in heading
 
 
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
@@ -360,7 +362,7 @@ async def test_topics(sandbox: Client, running: Embedded) -> None:
             await pilot.press("9")
             await see(pilot, "objects: 1 record", "objectTitle fish")
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
-            await see(pilot, "deleted", "1 no longer in it")
+            await see(pilot, "deleted", "1 left the topic")
 
 
 @needs("processing")

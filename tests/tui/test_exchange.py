@@ -84,7 +84,7 @@ def test_the_way_is_in_the_order_of_time() -> None:
     data = json.dumps({"messageHeader": header, "messageBody": {}}).encode()
     events = ({"id": 1, "time": NOON + 1, "kind": "fault.injected", "fault": "latency"},)
     hops = trace_of(detail(data, events=events))
-    assert [hop.place for hop in hops] == ["published", "m", row(1).stream, "fault.injected"]
+    assert [hop.place for hop in hops] == ["published", "m", row(1).stream, "fault injected"]
     assert hops == sorted(hops, key=lambda hop: hop.at)
 
 

@@ -71,6 +71,12 @@ async def test_each_message_is_in_the_lane_of_its_shard() -> None:
     ]
 
 
+async def test_a_message_that_was_in_no_shard_is_told_apart() -> None:
+    """What was joined from parts is done without a shard of its own: its lane says so."""
+    playback = run_of(("whole", "offered"), ("whole", "processed"))
+    assert (await drawn(playback, 2))[-1].split() == ["no", "shard", "→", "→", "→", "●", "1"]
+
+
 async def test_more_messages_than_cells_are_counted() -> None:
     """A stage that is full has its number on the left, and no line is longer than the screen."""
     playback = run_of(*((f"c{number}", "acknowledged") for number in range(300)))

@@ -88,7 +88,7 @@ WAYS = (
     Way("sequences", "SequenceDetail RowList", "enter", "⏎ Open", '"partition_key": '),
     Way("audit", "MessageList", "enter", "⏎ Open", "messageHeader"),
     Way("buckets", "#entries", "enter", "⏎ Open", "rdss-audit/"),
-    Way("scenarios", "#library", "w", "w Why", "It must come out: "),
+    Way("scenarios", "#library", "w", "w Why", "What must come of it. "),
     Way("errors", "MessageList", "enter", "⏎ Open", "no luck"),
     Way("faults", "#in-force", "enter", "⏎ Open", '"copies": 2'),
 )

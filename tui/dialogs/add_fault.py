@@ -169,4 +169,8 @@ def _field(attribute: FaultAttribute, prefix: str) -> Widget:
 
 def _help(attribute: FaultAttribute) -> str:
     bounds = f" ({attribute.least:.0f} to {attribute.most:.0f})" if attribute.most is not None else ""
-    return f"{attribute.help}, {attribute.unit}{bounds}" if attribute.unit else f"{attribute.help}{bounds}"
+    return (
+        f"{attribute.help}, {attribute.unit}{bounds}"
+        if attribute.unit and attribute.unit not in attribute.help
+        else f"{attribute.help}{bounds}"
+    )

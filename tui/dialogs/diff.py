@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Label
@@ -12,13 +13,14 @@ from textual.widgets import Label
 from rdss_sandbox.shapes.messages import MessageDetail
 from rdss_sandbox.text import figures
 from tui.text.difference import difference, lines_of
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.text_lines import TextLines
 
 
 class Diff(ModalScreen[None]):
     """Shows lines that only the first message has with ``-``, and those of the second with ``+``."""
 
-    BINDINGS: ClassVar[list[Any]] = [("escape,q,d", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[Any]] = [Binding("escape,q,d", "dismiss(None)", "Close", key_display="esc")]
     DEFAULT_CSS = """
     Diff Label { padding: 0 1; width: 100%; }
     Diff #verdict { text-style: bold; color: $text-accent; }
@@ -31,13 +33,15 @@ class Diff(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         found = difference(lines_of(self._first), lines_of(self._second))
-        with Vertical(classes="over"):
+        with Vertical(classes="over") as over:
+            over.border_title = "two messages compared"
             yield Label(f"- {_name(self._first)}", markup=False)
             yield Label(f"+ {_name(self._second)}", markup=False)
             yield Label(self._verdict(found), id="verdict", markup=False)
             lines = TextLines()
             lines.show(found, json=True, signs=True)
             yield lines
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one(TextLines).focus()

@@ -44,7 +44,7 @@ class Edit(ModalScreen[bytes | None]):
         Binding("escape", "dismiss(None)", "Leave it"),
     ]
     DEFAULT_CSS = """
-    Edit TextArea { height: 1fr; border: none; }
+    Edit TextArea { height: 1fr; border: none; &:focus { border: none; } }
     Edit #verdict { width: 100%; padding: 0 1; background: $panel; }
     """
 
@@ -53,7 +53,8 @@ class Edit(ModalScreen[bytes | None]):
         self._data = data
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="over"):
+        with Vertical(classes="over") as over:
+            over.border_title = "edit the message"
             yield TextArea(lay_out(self._data), show_line_numbers=True, soft_wrap=False)
             yield Label(id="verdict", markup=False)
         yield Footer()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import VerticalScroll
 from textual.screen import ModalScreen
 from textual.widgets import Static, TabbedContent, TabPane
 
@@ -12,21 +14,27 @@ from tui.keys.actions import ACTIONS, Action, keys_for_people
 from tui.session import session_of
 from tui.state.query import Meaning, explain_fields
 from tui.text.columns import ListColumn
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.row_list import RowList
 
 SIGNS = """\
-●   an open shard, a fault in force, a sandbox that answers
-○   a closed shard          ‖   paused          ▶   chosen, or marked for a diff
-█   the shard's part of all hash keys          ■ □   a part that came, one that did not
+●    an open shard, a fault in force, a sandbox that answers
+○    a closed shard
+‖    paused
+▶    chosen, or marked to be compared
+█    the shard's part of all hash keys
+!2   two mistakes of clients were found here: w on Streams tells them
+■ □  a part that came, one that did not
 
-D   duplicate: the message was in this stream before
-R   retried: a duplicate with another payload, made anew by its sender
-O   oversize: more bytes than the contract allows
-L   late: after the time when it expires, or over a minute after it was published
+D    duplicate: the message was in this stream before
+R    retried: a duplicate with other bytes, made anew by its sender
+O    oversize: more bytes than the contract allows
+L    late: past its expiry, or over a minute after it was published
 
-A filter's terms are separated by spaces and must all hold. - before a term turns it round,
-* stands for any text, a comma for or, none for a missing field. A word without a field is
-looked for in the message id and the partition key. @name stands for a saved filter."""
+Terms of a filter are separated by spaces and must all hold. - before a
+term turns it round, * stands for any text, a comma for or, none for a
+missing field. A word without a field is looked for in the message id and
+the partition key. @name stands for a saved filter."""
 
 KEY_COLUMNS: tuple[ListColumn[Action], ...] = (
     ListColumn("where", 19, lambda row: row.group, "dim", worth=5),
@@ -45,7 +53,9 @@ FIELD_COLUMNS: tuple[ListColumn[tuple[str, Meaning]], ...] = (
 class Help(ModalScreen[None]):
     """Shows the help in three tabs."""
 
-    BINDINGS: ClassVar[list[Any]] = [("escape,q,question_mark,f1", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("escape,q,question_mark,f1", "dismiss(None)", "Close", key_display="esc")
+    ]
     DEFAULT_CSS = """
     Help > TabbedContent {
         width: 130; max-width: 100%; height: 92%;
@@ -63,8 +73,9 @@ class Help(ModalScreen[None]):
                 yield Static(id="sentence", markup=False)
             with TabPane("Filter language"):
                 yield RowList(FIELD_COLUMNS, id="fields")
-            with TabPane("Signs"):
-                yield Static(SIGNS, id="signs", markup=False)
+            with TabPane("Signs"), VerticalScroll(id="signs"):
+                yield Static(SIGNS, markup=False)
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self.query_one("#keys", RowList).fill(ACTIONS)

@@ -6,17 +6,21 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.screen import ModalScreen
 from textual.widget import Widget
 
 from tui.dialogs.whole_row import WholeRow
+from tui.widgets.key_footer import KeyFooter
 from tui.widgets.row_list import RowList
 
 
 class PaneDialog(ModalScreen[None]):
     """Shows ``pane``; ``begin`` has it fetch what it shows."""
 
-    BINDINGS: ClassVar[list[Any]] = [("escape,q,equals_sign", "dismiss(None)", "Close")]
+    BINDINGS: ClassVar[list[Any]] = [
+        Binding("escape,q,equals_sign", "dismiss(None)", "Close", key_display="esc")
+    ]
 
     def __init__(self, pane: Widget, begin: Callable[[], object]) -> None:
         super().__init__()
@@ -25,6 +29,7 @@ class PaneDialog(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         yield self._pane.add_class("over")
+        yield KeyFooter()
 
     def on_mount(self) -> None:
         self._begin()

@@ -11,6 +11,8 @@ from textual.screen import ModalScreen
 from textual.suggester import SuggestFromList
 from textual.widgets import Input, Label
 
+from tui.widgets.key_footer import KeyFooter
+
 
 class Prompt(ModalScreen[str | None]):
     """Asks ``question``; dismissed with the answer, or None on escape."""
@@ -39,6 +41,7 @@ class Prompt(ModalScreen[str | None]):
             yield Input(
                 self._value, suggester=SuggestFromList(self._words, case_sensitive=False), compact=True
             )
+        yield KeyFooter()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         self.dismiss(event.value.strip() or None)

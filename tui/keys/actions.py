@@ -131,7 +131,7 @@ ACTIONS: tuple[Action, ...] = (
         ("readers", "r", "Readers", "Who reads the streams and how far behind. Again: the tree.", 8),
         ("events", "v", "Events", "What happens, in sentences; enter shows one whole. Again: the tree.", 8),
         ("plots", "p", "Plots", "Rate and lag of what is under the cursor, in time. Again: the tree.", 8),
-        ("findings", "w", "Findings", "What clients of the streams do wrong; enter shows the evidence.", 6),
+        ("findings", "w", "Findings", "What clients of the streams do wrong, with the evidence.", 6),
         ("merge", "M", "Merge", "Merge the shard with its neighbour, or the two narrowest.", 6),
     ),
     *_in(

@@ -117,6 +117,7 @@ class MessageBrowser(Vertical):
         self._browse()
 
     def _browse(self) -> None:
+        self.list.explain_none(filtered=bool(self.filter))
         self.list.browse(message_source(self.message_log, self.matching))
         self._show_position()
 

@@ -97,6 +97,7 @@ class ScenariosScreen(FollowingScreen):
     def on_row_list_highlighted(self, message: RowList.Highlighted) -> None:
         if message.control.id == "library" and message.row is not None:
             self.query_one("#teach", Static).update(_lesson(message.row))
+            self.query_one("#lesson").border_title = message.row.name
 
     # Playing.
 
@@ -119,7 +120,11 @@ class ScenariosScreen(FollowingScreen):
             else:
                 self.post_message(ActionFailed(f"{text!r} is no seed; write a whole number"))
 
-        ask(self, Prompt(f"Play {name} with the seed", hint="a whole number"), begin)
+        ask(
+            self,
+            Prompt(f"Play {name} with the seed", hint="a whole number; the same seed plays the same run"),
+            begin,
+        )
 
     def action_explain(self) -> None:
         self.toggle_class("-explaining")
@@ -155,11 +160,16 @@ class ScenariosScreen(FollowingScreen):
 
 def _lesson(scenario: Scenario) -> Content:
     faults = [_fault(fault) for fault in scenario.faults]
-    expectations = ", ".join(f"{fact} {value}" for fact, value in scenario.expect.items())
-    expected = Content.assemble(("It must come out: ", "bold $text-accent"), expectations)
+    expectations = ", ".join(_expect(fact, str(value)) for fact, value in scenario.expect.items())
+    expected = Content.assemble(("What must come of it. ", "bold $text-accent"), expectations)
     return Content("\n\n").join(
         [Content.styled(scenario.title, "bold"), *tell_teaching(scenario.teach), *faults, expected]
     )
+
+
+def _expect(fact: str, value: str) -> str:
+    """``processed = offered``, ``lag <= 2s``: an expectation with its sign."""
+    return f"{fact} {value.replace('==', '=')}" if value[:1] in "<>=!" else f"{fact} = {value}"
 
 
 def _fault(fault: NewFault) -> Content:

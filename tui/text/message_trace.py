@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from rdss_sandbox.files.record_lines import place_in_key
+from rdss_sandbox.shapes.events import Event
 from rdss_sandbox.shapes.messages import MessageDetail, MessageRead, MessageRow
+from rdss_sandbox.text.event_sentences import sentence
 from rdss_sandbox.text.figures import clock_time, shard
 from tui.state.life import Copy, MessageLife
 
@@ -78,7 +81,9 @@ def _event(event: Mapping[str, Any]) -> Hop:
     kind = str(event.get("kind", ""))
     fields = {name: value for name, value in event.items() if name not in {"id", "time", "kind"}}
     tone = "warning" if kind.startswith("fault") else "error" if "reject" in kind or "error" in kind else ""
-    return Hop(float(event.get("time", 0.0)), kind, describe(fields), tone)
+    # Beside the name of its kind, what a fault did says more than the sentence that begins with the message.
+    what = describe(fields) if kind.startswith("fault") else sentence(Event(0, 0.0, kind, fields), {})
+    return Hop(float(event.get("time", 0.0)), re.sub(r"[._]", " ", kind), what, tone)
 
 
 def describe(fields: Mapping[str, Any]) -> str:

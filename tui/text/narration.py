@@ -11,6 +11,7 @@ from rdss_sandbox.text.figures import shard
 from tui.text.message_trace import describe
 
 _SHARD = re.compile(r"\b(shardId-\d{12}|amqp-\d+)")
+_AGENT = re.compile(r" \([\w.+-]+/[\w.+-]+\)")
 _TOLD = frozenset({"did", "trace"})
 TURNS = {
     "fault.injected": "!",
@@ -25,12 +26,11 @@ TURNS = {
 
 
 def sentence(event: Event, meanings: Mapping[str, str]) -> str:
-    """Tell an event in a sentence, with the names of shards as the screens have them.
+    """Tell an event in a sentence, with shards by their numbers and clients without their library's version.
 
     ``meanings`` are those of error codes.
     """
-    sentence_of_event = event_sentences.sentence(event, meanings)
-    return _SHARD.sub(lambda found: shard(found[0]), sentence_of_event)
+    return _shorten(event_sentences.sentence(event, meanings))
 
 
 def remaining_fields(event: Event, meanings: Mapping[str, str]) -> str:
@@ -44,6 +44,10 @@ def remaining_fields(event: Event, meanings: Mapping[str, str]) -> str:
     return describe(rest)
 
 
+def _shorten(text: str) -> str:
+    return _AGENT.sub("", _SHARD.sub(lambda found: shard(found[0]), text))
+
+
 def _short(name: str, value: object) -> str:
     """A value as sentences have it: of a messageId the first digits, of a shard the number."""
-    return str(value)[:8] if name == "message_id" else _SHARD.sub(lambda found: shard(found[0]), str(value))
+    return str(value)[:8] if name == "message_id" else _shorten(str(value))

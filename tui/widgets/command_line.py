@@ -12,7 +12,10 @@ class CommandLine(Static):
     """Shows ``$ sandbox …`` for the last action, to copy it into a script."""
 
     DEFAULT_CSS = """
-    CommandLine { height: 1; padding: 0 1; background: $surface; color: $text-muted; }
+    CommandLine {
+        height: 1; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis;
+        background: $surface; color: $text-muted;
+    }
     """
 
     def on_mount(self) -> None:

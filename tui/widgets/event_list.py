@@ -49,10 +49,10 @@ class EventList(RowList[FoldedEvent]):
             ),
             ListColumn[FoldedEvent](
                 "happened",
-                42,
+                24,
                 lambda row: sentence(row.last, self._meanings),
                 lambda row: _TONES.get(row.last.kind, ""),
-                worth=9,
+                worth=10,
                 stretch=True,
                 after=lambda row: remaining_fields(row.last, self._meanings),
             ),

@@ -61,15 +61,21 @@ class Plot(Widget):
             self._title, self._values = title, values
             self.refresh()
 
+    def _caption(self, known: Sequence[float], room: int) -> str:
+        now = f"now {self._figure(known[-1])}"
+        whole = f"most {self._figure(max(known))}, {now}"
+        return whole if len(whole) <= room else now
+
     def render(self) -> Content:
         width, height = self.size
         known = [value for value in self._values if value is not None]
-        caption = f"most {self._figure(max(known))}, now {self._figure(known[-1])}" if known else self._empty
         ago = f"-{SECONDS:.0f} s"
+        room = max(1, width - len(ago) - 1)
+        caption = self._caption(known, room) if known else self._empty
         return Content("\n").join(
             [
                 Content.styled(fit(self._title, width), "bold"),
                 *map(Content, plot(self._values[-width:], max(1, height - _FRAME_ROWS))),
-                Content.styled(f"{ago} {caption:>{max(1, width - len(ago) - 1)}}", "$text-muted"),
+                Content.styled(f"{ago} {caption:>{room}}", "$text-muted"),
             ]
         )

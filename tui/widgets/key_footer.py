@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -90,6 +91,8 @@ class KeyFooter(Widget):
             if shown and active.enabled and binding.action not in keys:
                 keys.add(binding.action)
                 action = _BY_ID.get(binding.id or "")
+                if binding.action == "command_palette":
+                    binding = replace(binding, description="Commands")
                 yield FooterKey(binding, self.app.get_key_display(binding), action.group if action else "")
 
 

@@ -75,8 +75,11 @@ class MessageLanes(Widget):
         return Content.styled(" " * _LABEL_CELLS + "   ".join(titles), "$text-muted")
 
     def _draw_lane(self, name: str, stages: Sequence[Sequence[str]]) -> Content:
-        sign = "  " if not name else "● " if self._scene.shards[name] else "○ "
-        label = f"{sign}{shard(name) if name not in {'', INPUT} else name}"
+        if name:
+            sign = "● " if self._scene.shards[name] else "○ "
+            label = f"{sign}{name if name == INPUT else shard(name)}"
+        else:
+            label = "no shard" if any(stages[1:]) else ""
         cells = [
             self._draw_stage(messages, width, leaves=stage < _LAST)
             for stage, (messages, width) in enumerate(zip(stages, self._widths(), strict=True))

@@ -53,7 +53,7 @@ HERE: Final[Columns] = {
     "mark": ListColumn(
         "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
-    "id": ListColumn("message id", 9, lambda row: row.message_id or "", "dim", worth=10, stretch=True),
+    "id": ListColumn("message id", 10, lambda row: row.message_id or "", "dim", worth=10, stretch=True),
 }
 """The columns by the fields that they show."""
 COPIED: Final[Columns] = {
@@ -86,6 +86,8 @@ def _label(field: ContractField) -> ListColumn[MessageRow]:
     return ListColumn(field.name, 10, tell, worth=4)
 
 
+_NO_MESSAGES = "no messages; send one: sandbox message sample | sandbox send -"
+_NO_MATCH = "no message matches; esc drops the filter"
 _REPLACING = frozenset(("sandbox.reset", "snapshot.loaded"))
 """Events after which all messages are others."""
 
@@ -104,8 +106,12 @@ class MessageList(RowList[MessageRow]):
             (),
             live=came,
             marked=marked,
-            empty="no messages; send one with: sandbox message sample --count 10 | sandbox send -",
+            empty=_NO_MESSAGES,
         )
+
+    def explain_none(self, *, filtered: bool) -> None:
+        """Choose what an empty list says: that nothing was sent, or that nothing matches."""
+        self._empty = _NO_MATCH if filtered else _NO_MESSAGES
 
     def on_mount(self) -> None:
         self.watch(self.app, "contract", self._choose)

@@ -51,7 +51,7 @@ def _tell(line: ReaderLine) -> Whole:
 
 
 READER_COLUMNS: tuple[ListColumn[ReaderLine], ...] = (
-    ListColumn("kind", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=9),
+    ListColumn("kind", 10, lambda line: _KINDS[line.reader.kind], _tone, worth=7),
     ListColumn("stream, shard", 13, lambda line: line.place, _tone, worth=9),
     ListColumn(
         "behind", 7, _waiting, lambda line: "warning" if line.reader.behind else "good", right=True, worth=9
@@ -63,10 +63,10 @@ READER_COLUMNS: tuple[ListColumn[ReaderLine], ...] = (
     ListColumn("at", 8, lambda line: tail(line.reader.position or "", 8), "dim", worth=4),
     ListColumn(
         "read by",
-        8,
+        16,
         lambda line: line.reader.client or line.reader.consumer or "",
         _tone,
-        worth=8,
+        worth=9,
         stretch=True,
     ),
 )
@@ -76,8 +76,9 @@ class ReaderTable(RowList[ReaderLine]):
     """Shows iterators and fan-out consumers: live ones first, then by lag."""
 
     def __init__(self) -> None:
-        empty = "nobody reads; an iterator or a fan-out consumer shows here"
-        super().__init__(READER_COLUMNS, whole=_tell, empty=empty, title="readers", id="readers")
+        super().__init__(
+            READER_COLUMNS, whole=_tell, empty="nobody reads the streams yet", title="readers", id="readers"
+        )
 
     def show(self, snapshot: ObservedState, readers: readers.ReaderList) -> None:
         if not readers.known and not readers.readers:

@@ -73,7 +73,8 @@ class TextLines(ScrollView, can_focus=True):
         line = visible(self._lines[top + y][:_LONGEST_LINE])
         if self._signs and line[:1] in {"-", "+"}:
             name = "removed" if line[0] == "-" else "added"
-            base += self.get_component_rich_style(f"text-lines--{name}", partial=True)
+            # Its own background alone would be in full: it is the pane's, and a fifth of it.
+            base += Style(bgcolor=self.get_component_rich_style(f"text-lines--{name}").bgcolor)
         segments = list(self._colour(line, base)) if self._json else [Segment(line, base)]
         strip = Strip(segments).crop_extend(left, left + self.size.width, base)
         return strip.apply_offsets(left, top + y)

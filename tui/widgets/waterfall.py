@@ -20,9 +20,9 @@ class Waterfall(RowList[Hop]):
         self._length = 0.0
         columns = (
             ListColumn[Hop]("time (UTC)", 23, lambda hop: date_time(hop.at), "dim", worth=4),
-            ListColumn[Hop]("after", 8, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
+            ListColumn[Hop]("after", 9, lambda hop: "+" + span(hop.at - self._start), right=True, worth=7),
             ListColumn[Hop]("", _LANE_CELLS, self._lane, lambda hop: hop.tone or "accent", worth=6),
-            ListColumn[Hop]("where", 16, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
+            ListColumn[Hop]("where", 17, lambda hop: hop.place, lambda hop: hop.tone, worth=9),
             ListColumn[Hop]("what", 34, lambda hop: hop.what, lambda hop: hop.tone, worth=8, stretch=True),
         )
         super().__init__(columns, whole=self._tell, empty="no event names this message", id=id)

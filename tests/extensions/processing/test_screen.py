@@ -28,7 +28,7 @@ async def test_the_newest_message_is_shown_with_its_life() -> None:
         await pilot.press(KEY)
         await until(pilot, lambda: rows(pilot, "asynchronous").total == 12)
         await until(
-            pilot, lambda: "12 is SKIPPED, metadata.create from CRM; may be: cancel" in text_of(pilot)
+            pilot, lambda: "12 is SKIPPED, metadata.create from CRM; you can cancel it" in text_of(pilot)
         )
         await see(pilot, "failed for now", "preservation OK", "500, down 60s")
         await pilot.press("down")

@@ -50,7 +50,7 @@ async def test_changes_come_newest_first_with_the_reason_why_a_record_left() -> 
         for reason in ("deleted", "expired", "filter"):
             canned.topics.tell(2, reason)
         await until(pilot, lambda: rows(pilot, "changes").total == 4)
-        await until(pilot, lambda: "4 changes, 3 no longer in it" in text_of(pilot))
+        await until(pilot, lambda: "4 changes, 3 left the topic" in text_of(pilot))
         told = [change.reason for change in rows(pilot, "changes")._pages._held[0].values()]
         assert told == ["filter", "expired", "deleted", None]
 
@@ -90,7 +90,7 @@ async def test_another_topic_is_chosen_with_enter() -> None:
         await pilot.press("end", "enter")
         await until(pilot, lambda: "orders: 0 records" in text_of(pilot))
         assert pilot.app.command == "sandbox topic subscribe orders"  # type: ignore[attr-defined]
-        await until(pilot, lambda: "a queue's messages are for those who take them" in text_of(pilot))
+        await until(pilot, lambda: "would take it from its consumers" in text_of(pilot))
         assert not any(topic == "orders" for topic, _ in canned.topics.asked)
 
 
@@ -107,7 +107,7 @@ async def test_against_a_real_sandbox() -> None:
             await asyncio.to_thread(port.execute, Publish(topic="objects", data=data))
             await until(pilot, lambda: "objectTitle fish" in text_of(pilot))
             await asyncio.to_thread(port.execute, SowDelete(topic="objects", filter="1=1"))
-            await until(pilot, lambda: "2 changes, 1 no longer in it" in text_of(pilot))
+            await until(pilot, lambda: "2 changes, 1 left the topic" in text_of(pilot))
             await see(pilot, "deleted")
 
 
