@@ -16,10 +16,10 @@ from emulator.settings.setting_errors import (
     Origins,
     SettingsError,
     describe_error,
-    describe_unknown_key,
     line_of,
     suggest_table,
 )
+from emulator.settings.wrong_values import describe_unknown_key
 from rdss_sandbox.text.toml_text import read_toml
 
 FILE_NAME = "sandbox.toml"

@@ -20,6 +20,7 @@ from emulator.settings.document_files import read_document
 from emulator.settings.reading import read_table
 from emulator.settings.setting_errors import SettingsError
 from emulator.settings.topologies import rdss_topology
+from emulator.settings.wrong_values import explain_value
 from rdss_sandbox.admission import LOOPBACK
 from rdss_sandbox.installed_extensions import find_contract, import_parts
 from rdss_sandbox.shapes.access import KeyPermission
@@ -131,12 +132,17 @@ def _read_topology(written: Any, directory: Path) -> Any:
         return TOPOLOGIES[written]
     path = directory / written
     try:
-        return msgspec.convert(read_document(path), Topology)
+        found = read_document(path)
     except FileNotFoundError as error:
         names = ", ".join(TOPOLOGIES)
         raise ValueError(f"no topology {written!r}: neither a file nor one of {names}") from error
     except (OSError, ValueError) as error:
         raise ValueError(f"topology {path} cannot be used: {error}") from error
+    try:
+        return msgspec.convert(found, Topology)
+    except msgspec.ValidationError as error:
+        _, why = explain_value(error, found, Topology, whole="the document")
+        raise ValueError(f"topology {path} cannot be used: {why}") from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from emulator.patterns import BadPatternError, Pattern
-from emulator.settings.setting_errors import Step as Key
+from emulator.settings.wrong_values import Step as Key
 from extensions.processing import confirmation_policies, declared_routes
 from extensions.processing.calls import KeyKind
 from extensions.processing.confirmation_policies import ByHttp, ByRdss, ByTopic, ConfirmBy

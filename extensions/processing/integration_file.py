@@ -10,8 +10,9 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
-from emulator.settings.setting_errors import Origins, describe_error, describe_unknown_key
-from emulator.settings.setting_errors import Step as Key
+from emulator.settings.setting_errors import Origins, describe_error
+from emulator.settings.wrong_values import Step as Key
+from emulator.settings.wrong_values import describe_unknown_key
 from extensions.processing.confirmation_policies import ANY_SOURCE, CONFIRM_BY, ByLog, ConfirmBy
 from extensions.processing.integration import DeclaredRoute, Integration, System
 from extensions.processing.integration_checks import Mistake, find_mistakes

@@ -11,6 +11,7 @@ from emulator.clock import Clock
 from emulator.events import Events
 from emulator.settings.document_files import read_document
 from emulator.settings.setting_errors import SettingsError
+from emulator.settings.wrong_values import explain_value
 from extensions.topics.engine.topic_definitions import Definition, Topic
 from extensions.topics.engine.topics_engine import TopicsEngine
 from rdss_sandbox.shapes.topics import OBJECTS, OURS, Access, Downstream, Entitlement
@@ -65,7 +66,8 @@ NO_CONFIGURATION: Final = TopicConfiguration()
 def read_configuration(path: Path) -> TopicConfiguration:
     """Read a TOML, YAML or JSON file. Raises SettingsError."""
     try:
-        found = msgspec.convert(read_document(path), TopicConfiguration)
+        document = read_document(path)
+        found = msgspec.convert(document, TopicConfiguration)
         # Topics, downstreams and entitlements that cannot be are refused when they are put together.
         clock = Clock()
         TopicsEngine(
@@ -76,6 +78,9 @@ def read_configuration(path: Path) -> TopicConfiguration:
             access=found.access,
             downstreams=found.downstreams,
         ).close()
+    except msgspec.ValidationError as error:
+        _, why = explain_value(error, document, TopicConfiguration, whole="the document")
+        raise SettingsError(f"topics {path} cannot be used: {why}") from error
     except (OSError, ValueError) as error:
         raise SettingsError(f"topics {path} cannot be used: {error}") from error
     for topic in found.topics:

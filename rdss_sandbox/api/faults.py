@@ -42,7 +42,7 @@ class Faults(Subject[Mode], at="/faults"):
     def add_fault(self, fault: NewFault) -> Fault:
         """Add a fault and return it as it is in force.
 
-        ``fault_types`` has the attributes of each type, and docs/faults.md what they do.
+        ``GET /faults/types`` has the attributes of each type, and docs/faults.md what they do.
         """
 
     @GET("/{name}", errors=_UNKNOWN)

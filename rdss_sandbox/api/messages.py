@@ -59,7 +59,7 @@ class Messages(Subject[Mode], at="/messages"):
 
     @GET("/{id}", errors={"no_such_message": 404})
     def message(self, row_id: Id) -> MessageDetail:
-        """The whole message with the id ``row_id`` of ``MessageRow``."""
+        """The whole message with this id, which ``GET /messages`` lists."""
 
     @GET("/{id}/original", errors=_NO_ORIGINAL)
     def original(self, row_id: Id) -> Original:
@@ -116,7 +116,7 @@ class Redriving(Subject[Mode], at="/redriven"):
 
     @POST("/{id}", status=201, most_bytes=_MOST_SENT_BYTES, errors=_NOT_REDRIVEN)
     def redrive_message(self, row_id: Id, again: Redrive | None = None) -> Sent:
-        """Send the message with the id ``row_id`` of ``MessageRow`` again, as its sender sent it or edited.
+        """Send the message with this id again, as its sender sent it or edited.
 
         Where no stream is named, it goes where it came from; one whose origin is not known needs a name.
         """

@@ -11,4 +11,4 @@ class Replays(Subject[Mode], at="/replays"):
 
     @POST("")
     def tell(self, position: ReplayPosition) -> ReplayPosition:
-        """Say how far a replay is: it is the event ``replay.moved``, which screens and pages show."""
+        """Report how far a replay is, as the event ``replay.moved``: the TUI and the watch page show it."""

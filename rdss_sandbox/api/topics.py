@@ -70,4 +70,4 @@ class Topics(Subject[Mode], at="/topics"):
         errors={"bad_downstream": 400},
     )
     def point(self, *downstreams: Downstream) -> tuple[TopicLink, ...]:
-        """Have these be the sandboxes that topics can name, until a reset."""
+        """Set the sandboxes that topics can go on to, until a reset."""

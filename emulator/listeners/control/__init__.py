@@ -62,7 +62,9 @@ async def _refuse_unknown(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     path = request.scope["path"]
     if error.status_code == 405:
-        problem = Problem("method_not_allowed", f"{request.method} {path} is not to be had here")
+        problem = Problem(
+            "method_not_allowed", f"{path} takes no {request.method}; GET /docs lists what it takes"
+        )
     else:
         problem = Problem("not_found", f"there is nothing at {path}; GET /docs lists what is")
     return Response(

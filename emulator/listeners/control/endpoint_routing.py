@@ -22,6 +22,7 @@ from emulator.archive.audit_objects import BucketUnreadableError
 from emulator.http.asgi import App, HttpScope, Receive, Send
 from emulator.journal import DamagedLogError, no_space
 from emulator.kinesis.errors import KinesisError
+from emulator.settings.wrong_values import explain_value
 from rdss_sandbox.api.endpoint import Endpoint
 from rdss_sandbox.machine.installation import explain_missing
 from rdss_sandbox.questions.message_filter import FilterError
@@ -94,12 +95,14 @@ class Handler:
 
     async def _respond(self, request: Request) -> Response:
         endpoint = self.endpoint
-        query = msgspec.convert(dict(request.query_params), self._query, strict=False)
+        asked = dict(request.query_params)
+        try:
+            query = msgspec.convert(asked, self._query, strict=False)
+        except msgspec.ValidationError as error:
+            raise _wrong(error, asked, self._query, "the query") from error
         given = {**self._read_path(request), **msgspec.structs.asdict(query)}
         if endpoint.body is not None:
-            given[endpoint.body.name] = msgspec.json.decode(
-                await self._read_body(request) or b"null", type=endpoint.body.type
-            )
+            given[endpoint.body.name] = _decode(await self._read_body(request) or b"null", endpoint.body.type)
         if "request" in self._parameters:
             given["request"] = request
         if inspect.iscoroutinefunction(self.run):
@@ -128,19 +131,19 @@ class Handler:
 
     def _read_path(self, request: Request) -> dict[str, Any]:
         """The variables of the path. What cannot be one of them is not there."""
-        try:
-            return {
-                each.name: msgspec.convert(
-                    unquote(request.path_params[each.sent_as]), each.type, strict=False
+        found = {}
+        for each in self.endpoint.variables:
+            sent = unquote(request.path_params[each.sent_as])
+            try:
+                found[each.name] = msgspec.convert(sent, each.type, strict=False)
+            except msgspec.ValidationError as error:
+                missing = (
+                    code for code, status in self.endpoint.errors.items() if status == HTTPStatus.NOT_FOUND
                 )
-                for each in self.endpoint.variables
-            }
-        except msgspec.ValidationError as error:
-            missing = (
-                code for code, status in self.endpoint.errors.items() if status == HTTPStatus.NOT_FOUND
-            )
-            message = f"there is nothing at {request.scope['path']}: {error}"
-            raise ApiError(HTTPStatus.NOT_FOUND, next(missing, "not_found"), message) from error
+                _, why = explain_value(error, sent, each.type, whole=each.sent_as)
+                message = f"there is nothing at {request.scope['path']}: {why}"
+                raise ApiError(HTTPStatus.NOT_FOUND, next(missing, "not_found"), message) from error
+        return found
 
     async def _read_body(self, request: Request) -> bytes:
         pieces, size, most = [], 0, self.endpoint.most_bytes
@@ -151,6 +154,23 @@ class Handler:
                 message = f"a body here is {most >> 20} MiB at most"
                 raise ApiError(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "too_large", message)
         return b"".join(pieces)
+
+
+def _decode(body: bytes, shape: Any) -> Any:
+    """The body of a request, in JSON. Raises ApiError, which says what is wrong with which part of it."""
+    try:
+        try:
+            return msgspec.json.decode(body, type=shape)
+        except msgspec.ValidationError as error:
+            # What is behind a wrong value may not be JSON.
+            raise _wrong(error, msgspec.json.decode(body), shape, "the body") from error
+    except msgspec.DecodeError as error:
+        raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", f"the body is not JSON: {error}") from error
+
+
+def _wrong(error: msgspec.ValidationError, given: Any, shape: Any, whole: str) -> ApiError:
+    _, why = explain_value(error, given, shape, whole=whole, objects="an object")
+    return ApiError(HTTPStatus.BAD_REQUEST, "bad_request", why)
 
 
 def route_by_segments(app: App) -> App:

@@ -75,6 +75,52 @@ def test_every_refusal_has_the_same_form(http: httpx.Client, method: str, path: 
 
 
 @pytest.mark.parametrize(
+    ("method", "path", "body", "said"),
+    [
+        ("GET", "/messages?limit=many", None, "limit is 'many': it is a whole number"),
+        ("GET", "/messages?limit=1001", None, "limit is '1001': it is 1000 at most"),
+        (
+            "GET",
+            "/messages?colour=blue",
+            None,
+            "there is no key 'colour'; there are: offset, after, limit, filter",
+        ),
+        (
+            "GET",
+            "/messages/one",
+            None,
+            "there is nothing at /messages/one: id is 'one': it is a whole number",
+        ),
+        ("DELETE", "/clock", None, "/clock takes no DELETE; GET /docs lists what it takes"),
+        ("POST", "/clock", None, "the body is empty: it is an object"),
+        ("POST", "/clock", b"[", "the body is not JSON: "),
+        ("POST", "/clock", b"{}", "there is no action; give one"),
+        (
+            "POST",
+            "/clock",
+            b'{"action": "stop"}',
+            "action is 'stop': it is one of advance, freeze, real, set",
+        ),
+        (
+            "POST",
+            "/clock",
+            b'{"action": "set", "tme": 1}',
+            "no key 'tme' (did you mean time?); there are: action",
+        ),
+        ("POST", "/populate", b'{"streams": {"x": "one"}}', "a value in streams: "),
+    ],
+)
+def test_a_refusal_names_what_was_wrong_and_what_to_write(
+    http: httpx.Client, method: str, path: str, body: bytes | None, said: str
+) -> None:
+    """In the words of the API, not in those of the library that reads it."""
+    told = http.request(method, path, content=body).json()["error"]["message"]
+
+    assert said in told
+    assert "`" not in told
+
+
+@pytest.mark.parametrize(
     "body",
     [b"{", b"\xff\xff", b"[" * 10_000, b'"text"', b"{}" + b" " * 2_000_000],
     ids=["cut off", "no text", "nested", "a text", "long"],
