@@ -100,8 +100,8 @@ def find_target(written: str, known: Mapping[str, Target]) -> Target:
             return target
     names = ", ".join(known) or "none"
     raise FaultRefusedError(
-        f"no target {written!r}: only what the sandbox started, or what it was told of at its start by "
-        f"--target NAME=PID, can be struck; known here: {names}"
+        f"{f'there is no target {written!r}' if written else 'give a target'}: a process that the sandbox "
+        f"started, or that sandbox up --target NAME=PID named; known here: {names}"
     )
 
 

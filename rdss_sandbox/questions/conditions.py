@@ -76,7 +76,7 @@ def read_condition(sentence: str) -> Condition:
         if found := form.pattern.fullmatch(" ".join(sentence.split())):
             return form.build(found)
     raise UnknownConditionError(
-        f"{sentence!r} is nothing that can be waited for; there are:\n"
+        f"{sentence!r} cannot be waited for; write one of these:\n"
         + "\n".join(f"  {form.example}" for form in FORMS)
     )
 

@@ -67,9 +67,8 @@ class Source:
         except httpx.HTTPStatusError as error:
             raise ApplicationUnavailableError(f"{url} answered {error.response.status_code}") from error
         except httpx.HTTPError as error:
-            raise ApplicationUnavailableError(
-                f"{url} does not answer: {error or type(error).__name__}"
-            ) from error
+            why = re.sub(r"\[Errno \d+\] ", "", str(error)) or type(error).__name__
+            raise ApplicationUnavailableError(f"{url} does not answer: {why}") from error
         except ValueError as error:
             raise ApplicationUnavailableError(f"{url} gave an answer that is not JSON: {error}") from error
 

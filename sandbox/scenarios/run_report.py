@@ -154,7 +154,7 @@ def _claims(run: Run) -> str:
 
 def _claim(line: VerdictLine) -> str:
     mark, style = _MARKS[line.holds]
-    contract = " (the contract)" if line.claim in CONTRACT else ""
+    contract = " (demanded in every scenario)" if line.claim in CONTRACT else ""
     return (
         f"<tr><td><code>{escape(line.claim)}</code><td class=n>{line.observed}<td class=n>{line.expected}"
         f'<td><span class="badge {style}">{mark}</span><td>{_meaning(line.claim)}{contract}'

@@ -188,7 +188,8 @@ def read_scenario(source: str, text: str) -> Scenario:
         raise ScenarioError(f"{source} is not YAML: {' '.join(str(error).split())}") from error
     for wrong in _validator().iter_errors(document):
         place = "/".join(str(part) for part in wrong.instance_path) or "the whole file"
-        raise ScenarioError(f"{source}: {place}: {wrong.message}")
+        why = wrong.message.replace("is a required property", "is required and missing")
+        raise ScenarioError(f"{source}: {place}: {why}; docs/scenarios.md lists the keys")
     scenario = msgspec.convert(document, Scenario, strict=False)
     _check(source, scenario)
     return scenario

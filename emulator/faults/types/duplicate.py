@@ -9,7 +9,7 @@ def inject(hit: Hit) -> Done:
     copies, distance = hit.attributes["copies"], hit.attributes["distance"]
     if hit.call.direction is Direction.PUBLISH:
         hit.item.copies += copies
-        return Done(f"put {copies + 1} times, as a producer does that saw no answer", {"copies": copies})
+        return Done(f"put {copies + 1} times, as by a producer that retries", {"copies": copies})
     hit.item.again += [distance] * copies
     return Done(
         f"delivered {copies + 1} times with the same sequence number",

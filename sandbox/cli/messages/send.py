@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rdss_sandbox.text.figures import counted
 from sandbox.cli.messages.message_files import read_documents
 from sandbox.cli.options.channel_kinds import kind_option
 from sandbox.cli.options.contract import load_contract, name_message
@@ -58,7 +59,7 @@ def send(
     with follow_clock(control) as clock, _gateway(control, kind, channel, clock) as gateway:
         try:
             if left := gateway.flush():
-                click.echo(f"sandbox: {left} messages of an earlier send were sent first", err=True)
+                click.echo(f"sandbox: {counted(left, 'message')} of an earlier send went out first", err=True)
             for found in read_documents(files):
                 try:
                     place, parts = _read_parts(found, clock, as_is=as_is)

@@ -88,7 +88,7 @@ def _judge_saved(path: Path) -> Diagnosis:
     try:
         return judge(msgspec.json.decode(path.read_bytes(), type=Exchange))
     except msgspec.MsgspecError as error:
-        raise CommandFailedError(f"{path} is no exchange that --save kept: {error}", Exit.USAGE) from error
+        raise CommandFailedError(f"{path} was not written by sandbox diagnose --save", Exit.USAGE) from error
 
 
 def _show(found: Diagnosis, findings: list[Finding], *, rules: bool, as_json: bool) -> None:

@@ -63,10 +63,10 @@ def _first_failure(steps: Sequence[ReplayStep], lit: FirstFailure | None) -> str
     rows = "".join(_row(index, mark, steps[index]) for index, mark in [marked[0], *sorted(marked[1:])])
     more = len(lit.effects) - _MOST_EFFECTS
     left = f"<p class=hint>and {more:,} more effects, all lit in the timeline</p>" if more > 0 else ""
+    title = "What went wrong first." if lit.fails else "The first fault, and what it did."
     fails = f" It makes the verdict fail: {', '.join(lit.fails)}." if lit.fails else ""
     return (
-        f'<div id="first-failure"><p><strong>What went wrong first.</strong>{escape(fails)}</p>'
-        f"<ol>{rows}</ol>{left}</div>"
+        f'<div id="first-failure"><p><strong>{title}</strong>{escape(fails)}</p><ol>{rows}</ol>{left}</div>'
     )
 
 

@@ -219,7 +219,7 @@ def test_every_injection_is_an_event_with_what_was_done(any_bed: Bed) -> None:
         "channel": "input",
         "direction": "publish",
         "message_id": any_bed.contract.peek(data, PARCELS_BY_DATA.get(data, "")).message_id,
-        "did": "put 3 times, as a producer does that saw no answer",
+        "did": "put 3 times, as by a producer that retries",
         "data": {"copies": 2},
     }
 
