@@ -11,6 +11,7 @@ from typing import Final
 
 from emulator.pages.frame import COPY_BUTTONS, PageFrame, wide
 from rdss_sandbox.shapes.certificate import Certificate, ClauseResult, ClauseVerdict, Finding
+from sandbox.certify.clause import REASONS
 from sandbox.certify.history import History
 from sandbox.certify.run_drawing import draw_run, draw_stage
 
@@ -23,16 +24,6 @@ _MEANINGS: Final = {
     "bronze": "It holds on ordinary days: what comes twice, late, or while it is down.",
     "silver": "It holds on bad days: shards that split, refusals, and calls that fail.",
     "gold": "It holds on the worst days: killed at any moment, and by its contract to the letter.",
-}
-_REASONS: Final = {
-    "stimulus-never-landed": "what the kit did met no call of the client",
-    "client-exited-early": "the client had ended by itself with an error",
-    "feature-never-used": "the client does not work that way",
-    "needs-patience": "a stage was cut while the client was at work; --patience gives it longer",
-    "nothing-told": "the client told of none of the messages that it got",
-    "not-observable": "the client does not tell what is needed",
-    "deselected": "--group left it out",
-    "not-in-level": "--level left it out",
 }
 _SHOWN: Final = 3
 
@@ -76,13 +67,14 @@ def _head(certificate: Certificate) -> str:
 
 
 def _facts(certificate: Certificate) -> str:
+    kit = certificate.kit
     counts = ", ".join(f"{count} {verdict}" for verdict, count in certificate.counts.items() if count)
     rows = {
         "client": f"<code>{escape(shlex.join(certificate.subject['command']))}</code>",
         "channel": escape(certificate.channel),
         "clauses": escape(counts),
         "seed": f"{certificate.seed}, in {certificate.seconds:g} s",
-        "kit": f"version {certificate.kit['version']}, sandbox {escape(str(certificate.kit['sandbox']))}",
+        "judged by": f"sandbox {escape(str(kit['sandbox']))}, version {kit['version']} of the clauses",
         **{
             escape(name): f"<code>sha256 {digest}</code>"
             for name, digest in certificate.subject["files"].items()
@@ -150,7 +142,7 @@ def _smallest(certificate: Certificate) -> str:
     found = "".join(
         f"<p>{escape(each.sentence)}</p><pre>{escape(each.replay)}</pre>" for each in certificate.smallest
     )
-    return f"<section><h2>The failures made small</h2>{found}</section>"
+    return f"<section><h2>The smallest runs that fail</h2>{found}</section>"
 
 
 def _missed(certificate: Certificate) -> str:
@@ -158,7 +150,7 @@ def _missed(certificate: Certificate) -> str:
     if not certificate.missed:
         return ""
     rows = "".join(
-        _row(each, _REASONS.get(each.reason or "", each.reason or "")) for each in certificate.missed
+        _row(each, REASONS.get(each.reason or "", each.reason or "")) for each in certificate.missed
     )
     return f"<section><h2>What was not shown</h2>{_table('what was not shown', rows, 'why not')}</section>"
 
@@ -182,7 +174,7 @@ def _passes(certificate: Certificate) -> str:
 
 def _folded(result: ClauseResult) -> str:
     passed = result.verdict is ClauseVerdict.PASS
-    why = _REASONS.get(result.reason or "", result.reason or "")
+    why = REASONS.get(result.reason or "", result.reason or "")
     return _row(result, f"{result.exposure} times, {result.needed} needed" if passed else why)
 
 

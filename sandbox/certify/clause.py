@@ -22,6 +22,18 @@ _LAST_LINES: Final = 5
 NEVER_LANDED: Final = "stimulus-never-landed"
 NEVER_USED: Final = "feature-never-used"
 NOTHING_TOLD: Final = "nothing-told"
+REASONS: Final = {
+    NEVER_LANDED: "nothing that tries it reached the client",
+    "client-exited-early": "the client had ended by itself with an error",
+    NEVER_USED: "the client does not work that way",
+    "needs-patience": "a stage was cut while the client was at work; --patience gives it longer",
+    NOTHING_TOLD: "the client reported none of the messages that it got",
+    "not-observable": "the client does not print what is needed to judge it",
+    "judge-error": "the judge of this clause failed; the other verdicts stand",
+    "deselected": "--group left it out",
+    "not-in-level": "--level left it out",
+}
+"""What each reason of a verdict means, to people."""
 UNTIL: Final = " until the client was started again"
 """What a finding ends with that a later start repaired, too late."""
 

@@ -199,14 +199,14 @@ def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iter
     unnamed = sum(entry.message_id is None for put in history.puts() for entry in put.entries)
     fits = "fit the client's lines, and are they on its standard output?"
     if history.tells_nothing():
-        yield f"no messageId was told in {delivered} deliveries, so nothing passes: does --processed {fits}"
+        yield f"no messageId was reported in {delivered} deliveries, so none passes: does --processed {fits}"
         yield from (f"it failed {times} times: {why}" for why, times in history.failures.most_common(1))
     elif history.puts() and not history.told:
-        yield f"no messageId was told, though {len(history.stored)} messages came: does --sent {fits}"
+        yield f"no messageId was reported, though {len(history.stored)} messages came: does --sent {fits}"
     if unnamed:
         yield f"{unnamed} messages without a recognisable messageId were put"
     if not history.exchanges:
-        yield "the client made no request that the kit saw"
+        yield "the client sent no request to the sandbox"
     longer = max(_LEASE_PATIENCE, 2 * patience)
     for end in history.ends:
         if end.impatient:
@@ -221,4 +221,4 @@ def remarks(history: History, planned: Sequence[Stage], patience: float) -> Iter
         )
     played = {name for _, name, _ in history.stages}
     if left := [stage.name for stage in planned if stage.name not in played]:
-        yield f"not played, since the client ended or was waited for in vain: {', '.join(left)}"
+        yield f"not played, because the client had ended or did not go on: {', '.join(left)}"

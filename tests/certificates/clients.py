@@ -147,7 +147,7 @@ CLIENTS: Final = (
         "Java",
         "consumer of kinesis",
         partial(_kcl, "POLLING"),
-        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since told again.",
+        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since reported again.",
         _PATIENT,
     ),
     Certified(
@@ -156,7 +156,7 @@ CLIENTS: Final = (
         "Java",
         "consumer of kinesis",
         partial(_kcl, "FANOUT"),
-        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since told again.",
+        "It loses nothing; the sample checkpoints once a minute, and a kill has what came since reported again.",
         _PATIENT,
     ),
     Certified(

@@ -91,7 +91,7 @@ def gives_up_poison_alone(history: History) -> Judgement:
     needed=2,
 )
 def survives_time_outs(history: History) -> Judgement:
-    """Messages of a batch that was struck are told, in time; what was told before is not told again."""
+    """Messages of a batch that was struck are told, in time; what was told before is not reported again."""
     batches: dict[tuple[float, str], list[str]] = {}
     for each in history.injected:
         if each.type in {STANDSTILL, LITTLE_TIME} and each.message_id is not None:
@@ -103,7 +103,7 @@ def survives_time_outs(history: History) -> Judgement:
         how = "stood still until its time-out" if what == STANDSTILL else "had little time left"
         for verb, wrong in (
             ("lost", [each for each in ids if each not in in_time]),
-            ("told again", [each for each in ids if each in again and again[each].told.at > at]),
+            ("reported again", [each for each in ids if each in again and again[each].told.at > at]),
         ):
             if wrong:
                 sentence = (
@@ -136,7 +136,7 @@ def keeps_the_order(history: History) -> Judgement:
         exposure += len(order)
         for earlier, later in pairwise(order):
             if first[later] < first[earlier]:
-                sentence = f"{later} was told before {earlier}, which came before it under the same key"
+                sentence = f"{later} was reported before {earlier}, which came before it under the same key"
                 at = history.told[first[later]].at
                 findings.append(report(history, at, sentence, messageIds=[later, earlier]))
     return judged(exposure, findings)

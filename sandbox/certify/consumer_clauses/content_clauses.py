@@ -71,7 +71,7 @@ def joins_sequences(history: History) -> Judgement:
     def find_wrong(sequence: SentSequence) -> str | None:
         statements = [each for each in history.told if each.message_id in sequence.message_ids]
         if len(statements) != 1:
-            return f"a sequence of {len(sequence.message_ids)} parts was told {len(statements)} times"
+            return f"a sequence of {len(sequence.message_ids)} parts was reported {len(statements)} times"
         if statements[0].digest in {None, sequence.digest}:
             return None
         return f"the body of a sequence of {len(sequence.message_ids)} parts was not joined as it was cut"

@@ -36,9 +36,9 @@ def nothing_lost(history: History) -> Judgement:
         if sent.message_id in in_time:
             continue
         shard, number = places.get(sent.message_id, ("", ""))
-        how = "was read and never told" if sent.message_id in delivered else "was never read"
+        how = "was read and never reported" if sent.message_id in delivered else "was never read"
         if sent.message_id in times:
-            how = "was told only after the client was started again"
+            how = "was reported only after the client was started again"
         sentence = f"{sent.message_id} {how}; it lies in {shard}"
         facts = {"messageId": sent.message_id, "shard": shard, "sequenceNumber": number}
         findings.append(report(history, sent.at, sentence, **facts))
@@ -63,7 +63,7 @@ def nothing_twice(history: History) -> Judgement:
         report(
             history,
             repeat.told.at,
-            f"{repeat.told.message_id} was told {repeat.times} times, at {repeat.first.at:.2f} s and "
+            f"{repeat.told.message_id} was reported {repeat.times} times, at {repeat.first.at:.2f} s and "
             f"{repeat.told.at:.2f} s: {_explain(repeat, came[repeat.told.message_id])}",
             messageId=repeat.told.message_id,
             times=repeat.times,
@@ -78,15 +78,15 @@ def _explain(repeat: Repeat, deliveries: int) -> str:
     if repeat.told.life != repeat.last.life:
         return "the client was started again between"
     if deliveries > 1:
-        return f"it came {deliveries} times, as messages do that are delivered at least once"
-    return "it came once"
+        return f"it was delivered {deliveries} times, as at-least-once delivery allows"
+    return "it was delivered once"
 
 
 @partial(
     _clause,
     id="resumes-after-a-kill",
     level=Level.GOLD,
-    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, one message told again at most.",
+    demand="After SIGKILL it goes on from its checkpoint: nothing is lost, and one message repeated at most.",
     source="Amazon Kinesis Data Streams Developer Guide, Handle duplicate records",
     exercise="The consumer is killed with records in hand, after telling, and while idle.",
     advice="Keep the checkpoint where a SIGKILL leaves it, and move it after each message at most one "
@@ -114,9 +114,7 @@ def resumes_after_a_kill(history: History) -> Judgement:
         }
         lost = _skipped(history, life, following[0].began)
         if again:
-            sentence = (
-                f"{len(again)} messages were told again after the kill at {end:.2f} s, besides that in hand"
-            )
+            sentence = f"{len(again)} messages were reported again after the kill at {end:.2f} s, besides one"
             findings.append(report(history, end, sentence, messageIds=sorted(again)[:5]))
         if lost:
             sentence = f"{len(lost)} messages were skipped over the kill at {end:.2f} s"

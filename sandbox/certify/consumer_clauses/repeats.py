@@ -9,7 +9,7 @@ from sandbox.certify.history import TIMED_OUT, History, Statement
 
 
 class Repeat(NamedTuple):
-    """A message that was told again, for the ``times``-th time; ``last`` is the telling before."""
+    """A message that was reported again, for the ``times``-th time; ``last`` is the telling before."""
 
     told: Statement
     first: Statement

@@ -16,7 +16,7 @@ _clause = partial(Clause, role=Role.PRODUCER, group=Group.DELIVERY, channels=ALL
     _clause,
     id="nothing-lost",
     level=Level.BRONZE,
-    demand="Every message of the file is in the stream at the end, and every message told as sent.",
+    demand="Every message of the file is in the stream at the end, and every message reported as sent.",
     source="RDSS Message API 4.0.0, Message Gateway: at-least-once delivery",
     exercise="The producer gets a file of messages, and the same file at each of its starts.",
     advice="Keep each message until the answer says that it is taken, and tell it after that.",
@@ -33,14 +33,14 @@ def nothing_lost(history: History) -> Judgement:
         if sent.message_id in stored:
             sentence = f"{sent.message_id} came to the stream only after the producer was started again"
         elif sent.message_id in times:
-            sentence += ", although it was told as sent"
+            sentence += ", although it was reported as sent"
         facts = {"messageId": sent.message_id, "told": sent.message_id in times}
         findings.append(Finding(sentence, sent.level, facts))
     return judged(len(history.sent), [*findings, *_told_too_early(history)])
 
 
 def _told_too_early(history: History) -> Iterator[Finding]:
-    """A finding for each message of a stream that was told as sent while its call was not answered."""
+    """A finding for each message of a stream that was reported as sent while its call was not answered."""
     if any(shard.id == history.stream for shard in history.shards):
         return  # of a queue another clause judges it
     answered: dict[tuple[int, str | None], float] = {}
@@ -52,7 +52,8 @@ def _told_too_early(history: History) -> Iterator[Finding]:
         at = answered.get((statement.life, statement.message_id))
         if at is not None and statement.at < at:
             sentence = (
-                f"{statement.message_id} was told as sent at {statement.at:.3f} s, and its call was answered "
+                f"{statement.message_id} was reported as sent at {statement.at:.3f} s, and its call was "
+                "answered "
                 f"at {at:.3f} s: a crash between loses it"
             )
             yield report(history, statement.at, sentence, messageId=statement.message_id)
@@ -62,14 +63,14 @@ def _told_too_early(history: History) -> Iterator[Finding]:
     _clause,
     id="resumes-after-a-kill",
     level=Level.GOLD,
-    demand="After SIGKILL the producer puts what is left, and nothing that it has told as sent.",
+    demand="After SIGKILL the producer puts what is left, and nothing that it has reported as sent.",
     source="RDSS Message API 4.0.0, Message Gateway: local data repository",
     exercise="The producer is killed before a call, while one is under way, and after it has told.",
     advice="Write down what was taken where a SIGKILL leaves it, and begin behind it at the next start.",
     needed=2,
 )
 def resumes_after_a_kill(history: History) -> Judgement:
-    """What was told as sent before a kill is not put again after it, and what was left is put."""
+    """What was reported as sent before a kill is not put again after it, and what was left is put."""
     stored = history.stored_in_time()
     findings, exposure = [], 0
     for life in history.kills():
@@ -81,7 +82,9 @@ def resumes_after_a_kill(history: History) -> Judgement:
         ids = {each.message_id for each in history.told if each.life <= life.number}
         again = {entry.message_id for put in after for entry in put.entries} & ids
         if again:
-            sentence = f"{len(again)} messages told before the kill at {end:.2f} s were put again after it"
+            sentence = (
+                f"{len(again)} messages reported before the kill at {end:.2f} s were put again after it"
+            )
             findings.append(report(history, end, sentence, messageIds=sorted(map(str, again))[:5]))
         lost = [
             sent.message_id

@@ -62,7 +62,7 @@ def acks_after_the_effect(history: History) -> Judgement:
     for message_id, at in acked.items():
         told_at = first.get(message_id)
         if told_at is None or told_at > at:
-            then = "never told" if told_at is None else f"told at {told_at:.3f} s"
+            then = "never reported" if told_at is None else f"reported at {told_at:.3f} s"
             sentence = f"{message_id} was acknowledged at {at:.3f} s and {then}: a crash between loses it"
             findings.append(report(history, at, sentence, messageId=message_id))
     return judged(len(acked), findings)
@@ -98,7 +98,7 @@ def acks_all_that_it_processed(history: History) -> Judgement:
     levels = {sent.message_id: sent.level for sent in history.sent}
     findings = [
         Finding(
-            f"{names[number]} was told and not acknowledged: it goes back to the queue, and comes again",
+            f"{names[number]} was reported and not acknowledged: it goes back to the queue, and comes again",
             levels.get(names[number], Level.GOLD),
             {"messageId": names[number]},
         )

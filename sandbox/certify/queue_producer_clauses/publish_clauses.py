@@ -45,7 +45,7 @@ def publishes_persistently(history: History) -> Judgement:
     _clause,
     id="tells-after-the-confirm",
     level=Level.BRONZE,
-    demand="A message is told as sent after the broker has confirmed it.",
+    demand="A message is reported as sent after the broker has confirmed it.",
     source="RabbitMQ documentation, Consumer Acknowledgements and Publisher Confirms",
     exercise="The order of the broker's confirms and of what the producer tells is compared.",
     advice="Call confirm.select, and tell a message as sent when its ack came.",
@@ -61,7 +61,7 @@ def tells_after_the_confirm(history: History) -> Judgement:
         report(
             history,
             statement.at,
-            f"{statement.message_id} was told as sent "
+            f"{statement.message_id} was reported as sent "
             + (
                 "without a confirm of the broker"
                 if at == inf
@@ -139,5 +139,5 @@ def _told_all_the_same(history: History) -> Iterator[Finding]:
         tries = (each.asked for each in history.puts() if each.entries[0].message_id == name)
         again = min((asked for asked in tries if asked > put.at), default=inf)
         if put.error == "returned" and (early := [at for at in moments if put.at < at < again]):
-            sentence = f"{name} was returned at {put.at:.2f} s, and told as sent at {early[0]:.2f} s"
+            sentence = f"{name} was returned at {put.at:.2f} s, and reported as sent at {early[0]:.2f} s"
             yield report(history, put.at, sentence, messageId=name)

@@ -1,4 +1,4 @@
-"""What ``sandbox certify`` prints: where the run is, the verdicts, and what failures were made small to."""
+"""What ``sandbox certify`` prints: where the run is, the verdicts, and the smallest runs that fail."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def show_certificate(certificate: Certificate, to: Path | None) -> None:
 
 
 def show_smallest(certificate: Certificate) -> None:
-    """Print what each failure was made small to, with the command that repeats it."""
+    """Print the smallest run found for each failure, with the command that repeats it."""
     for found in certificate.smallest:
-        show_lines(("", f"made small: {found.sentence}"))
+        show_lines(("", f"smallest run that fails: {found.sentence}"))
         _show_command("repeat that with: ", found.replay)
 
 
@@ -95,14 +95,15 @@ def show_lines(lines: Iterable[str], indent: str = "") -> None:
 
 
 def _show_clause(result: ClauseResult, stages: Mapping[str, str]) -> None:
+    from sandbox.certify.clause import REASONS
     from sandbox.visible_output import make_console
 
-    tried = f"{result.exposure} of {result.needed}"
+    tried = f"{result.exposure} tried, {result.needed} needed"
     make_console(highlight=False, soft_wrap=True).print(
         f"[{_COLOURS[result.verdict]}]{result.verdict:<15}[/]{result.id:<32}{result.level:<8}{tried}"
     )
     if result.reason:
-        show_lines((result.reason,), _INDENT)
+        show_lines((REASONS.get(result.reason, result.reason),), _INDENT)
     stage = ""
     for finding in result.evidence[:_MOST_SHOWN]:
         if finding.stage and finding.stage != stage:

@@ -92,10 +92,13 @@ def print_result(result: CheckResult, lesson: Lesson, progress: LessonProgress, 
 
 def _print_clause(write: Callable[..., None], found: ClauseResult) -> None:
     write(
-        f"[{_COLOURS[found.verdict]}]{found.verdict:<14}[/]{found.id:<29}{found.exposure} of {found.needed}"
+        f"[{_COLOURS[found.verdict]}]{found.verdict:<14}[/]{found.id:<29}{found.exposure} tried, "
+        f"{found.needed} needed"
     )
     if found.reason:
-        write(f"    {found.reason}: what the clause is about did not reach the client", markup=False)
+        from sandbox.certify.clause import REASONS
+
+        write(f"    {REASONS.get(found.reason, found.reason)}", markup=False)
     for finding in found.evidence[:_MOST_SHOWN]:
         write(f"    {finding.said}", markup=False)
     if (left := len(found.evidence) - _MOST_SHOWN) > 0:

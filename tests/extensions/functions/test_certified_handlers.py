@@ -87,7 +87,7 @@ def test_what_is_handed_over_told_and_answered_is_written_down(tmp_path: Path, c
 
 
 def test_a_lost_answer_has_the_batch_handed_over_again(tmp_path: Path) -> None:
-    """What was told is told again by a handler without a memory, after a pause that passes at once."""
+    """What was told is reported again by a handler without a memory, after a pause that passes at once."""
     with _deployed(tmp_path, TELLS) as (attempt, lab):
         lab.strike_next(LOST_ANSWER)
         (message,) = _put(lab, 1)
@@ -222,7 +222,7 @@ def _swap(history: History) -> None:
 @pytest.mark.parametrize(
     ("clause", "change", "said"),
     [
-        ("answers-after-the-effect", _tell_later, "m-3 was acknowledged at 2.000 s and told at 9.000 s"),
+        ("answers-after-the-effect", _tell_later, "m-3 was acknowledged at 2.000 s and reported at 9.000 s"),
         ("reports-poison", _answer_poison, "p-2 was acknowledged and put nowhere"),
         (
             "gives-up-poison-alone",
@@ -230,8 +230,12 @@ def _swap(history: History) -> None:
             "m-4 was given up with its batch, although it was processed",
         ),
         ("survives-time-outs", _lose_one, "1 of 1 messages were lost when the process stood still"),
-        ("survives-time-outs", _tell_twice, "1 of 1 messages were told again when the process stood still"),
-        ("keeps-the-order", _swap, "m-6 was told before m-5, which came before it under the same key"),
+        (
+            "survives-time-outs",
+            _tell_twice,
+            "1 of 1 messages were reported again when the process stood still",
+        ),
+        ("keeps-the-order", _swap, "m-6 was reported before m-5, which came before it under the same key"),
     ],
 )
 def test_a_breach_is_told(clause: str, change: Callable[[History], None], said: str) -> None:

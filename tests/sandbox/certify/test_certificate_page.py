@@ -94,7 +94,7 @@ def test_what_was_not_shown_says_why(history: History) -> None:
     """Before what passes, since it bars the level; in a sentence, not in a code."""
     missed = _result("missed", ClauseVerdict.NOT_EXERCISED, reason="nothing-told")
     written = page(_certificate(missed, _result("good", ClauseVerdict.PASS)), history)
-    assert written.index("the client told of none of the messages that it got") < written.index("1 passes")
+    assert written.index("the client reported none of the messages that it got") < written.index("1 passes")
     assert "Nothing failed, and too little was shown for a level." in written
 
 

@@ -59,7 +59,7 @@ def _judge(history: History, name: str, role: Role = Role.CONSUMER) -> tuple[Cla
 
 
 def test_nothing_is_lost_when_all_is_told() -> None:
-    """A message that was never told is lost, and the evidence says where it lies."""
+    """A message that was never reported is lost, and the evidence says where it lies."""
     history = _history()
     assert _judge(history, "nothing-lost") == (ClauseVerdict.PASS, 12, None)
     history.told.pop()
@@ -67,7 +67,7 @@ def test_nothing_is_lost_when_all_is_told() -> None:
 
 
 def test_a_repeat_after_a_kill_is_excused_once() -> None:
-    """A consumer tells before its checkpoint: of the messages told again after a SIGKILL one is excused."""
+    """A consumer tells before its checkpoint: of those told again after a SIGKILL one is excused."""
     history = _history()
     history.lives = [Life(0, 0.0, 3.0, "SIGKILL"), Life(1, 3.0, 9.0, "SIGTERM")]
     history.exchanges *= 2
@@ -319,7 +319,7 @@ def test_the_files_of_a_certificate(tmp_path: Path) -> None:
     written = msgspec.json.decode((tmp_path / "out" / "certificate.json").read_bytes())
     assert {each["id"] for each in written["clauses"] if each["verdict"] == "fail"} == set(certificate.failed)
     page = (tmp_path / "out" / "certificate.html").read_text(encoding="utf-8")
-    assert "m-11 was read and never told" in page
+    assert "m-11 was read and never reported" in page
     assert "<client>" not in page
     suite = ET.fromstring((tmp_path / "out" / "junit.xml").read_bytes())
     assert int(suite.attrib["failures"]) == len(certificate.failed) > 0

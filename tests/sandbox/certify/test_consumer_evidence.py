@@ -95,8 +95,8 @@ def test_what_was_lost_is_told_with_its_place() -> None:
     history.sent.append(OfferedMessage("m-6", "digest 6", Level.GOLD, 23.0))
     assert _judge(history, "nothing-lost").exposure == 7
     assert _told(history, "nothing-lost") == [
-        "plain BRONZE: m-0 was read and never told; it lies in shardId-000000000000 {'at': 1.0, 'messageId': 'm-0', 'shard': 'shardId-000000000000', 'sequenceNumber': '0'}",
-        "split SILVER: m-2 was told only after the client was started again; it lies in shardId-000000000000 {'at': 11.0, 'messageId': 'm-2', 'shard': 'shardId-000000000000', 'sequenceNumber': '2'}",
+        "plain BRONZE: m-0 was read and never reported; it lies in shardId-000000000000 {'at': 1.0, 'messageId': 'm-0', 'shard': 'shardId-000000000000', 'sequenceNumber': '0'}",
+        "split SILVER: m-2 was reported only after the client was started again; it lies in shardId-000000000000 {'at': 11.0, 'messageId': 'm-2', 'shard': 'shardId-000000000000', 'sequenceNumber': '2'}",
         "split SILVER: m-3 was never read; it lies in shardId-000000000001 {'at': 12.0, 'messageId': 'm-3', 'shard': 'shardId-000000000001', 'sequenceNumber': '3'}",
         "kills GOLD: m-6 was never read; it lies in  {'at': 23.0, 'messageId': 'm-6', 'shard': '', 'sequenceNumber': ''}",
     ]
@@ -116,10 +116,10 @@ def test_a_message_that_was_told_again_is_told_with_its_cause() -> None:
     ]
     assert _judge(history, "nothing-twice").exposure == 1
     assert _told(history, "nothing-twice") == [
-        "kills GOLD: m-1 was told 2 times, at 2.60 s and 25.10 s: the client was started again between {'at': 25.1, 'messageId': 'm-1', 'times': 2}",
-        "kills GOLD: m-4 was told 2 times, at 21.60 s and 25.20 s: the client was started again between {'at': 25.2, 'messageId': 'm-4', 'times': 2}",
-        "kills GOLD: m-4 was told 3 times, at 21.60 s and 25.30 s: it came 2 times, as messages do that are delivered at least once {'at': 25.3, 'messageId': 'm-4', 'times': 3}",
-        "kills GOLD: m-5 was told 2 times, at 22.60 s and 25.40 s: it came once {'at': 25.4, 'messageId': 'm-5', 'times': 2}",
+        "kills GOLD: m-1 was reported 2 times, at 2.60 s and 25.10 s: the client was started again between {'at': 25.1, 'messageId': 'm-1', 'times': 2}",
+        "kills GOLD: m-4 was reported 2 times, at 21.60 s and 25.20 s: the client was started again between {'at': 25.2, 'messageId': 'm-4', 'times': 2}",
+        "kills GOLD: m-4 was reported 3 times, at 21.60 s and 25.30 s: it was delivered 2 times, as at-least-once delivery allows {'at': 25.3, 'messageId': 'm-4', 'times': 3}",
+        "kills GOLD: m-5 was reported 2 times, at 22.60 s and 25.40 s: it was delivered once {'at': 25.4, 'messageId': 'm-5', 'times': 2}",
     ]
 
 
@@ -134,14 +134,14 @@ def test_one_line_is_excused_after_each_kind_of_kill(end: str) -> None:
     assert _told(history, "nothing-twice") == []
     history.told[1] = Statement("m-1", 2.6, 0, line=4)
     assert _told(history, "nothing-twice") == [
-        "kills GOLD: m-1 was told 2 times, at 2.60 s and 25.10 s: the client was started again between {'at': 25.1, 'messageId': 'm-1', 'times': 2}",
+        "kills GOLD: m-1 was reported 2 times, at 2.60 s and 25.10 s: the client was started again between {'at': 25.1, 'messageId': 'm-1', 'times': 2}",
     ]
     history.told[0], history.told[1] = Statement("m-0", 1.6, 0), Statement("m-1", 2.6, 0)
     assert len(_told(history, "nothing-twice")) == 1
 
 
 def test_what_a_kill_lost_or_repeated_is_counted() -> None:
-    """What was told again besides the one in hand, and what was passed over, in the shards that were read on."""
+    """What was reported again besides the one in hand, and what was passed over, in the shards that were read on."""
     history = _killed()
     history.told += [Statement(f"m-{at}", 25.0 + at, 1) for at in (0, 2, 4)]
     history.told = [each for each in history.told if each.message_id != "m-5"]
@@ -149,7 +149,7 @@ def test_what_a_kill_lost_or_repeated_is_counted() -> None:
     history.sent[5] = OfferedMessage("m-5", "digest 5", Level.GOLD, 22.2)
     assert _judge(history, "resumes-after-a-kill").exposure == 1
     assert _told(history, "resumes-after-a-kill") == [
-        "kills GOLD: 2 messages were told again after the kill at 22.00 s, besides that in hand {'at': 22.0, 'messageIds': ['m-2', 'm-4']}",
+        "kills GOLD: 2 messages were reported again after the kill at 22.00 s, besides one {'at': 22.0, 'messageIds': ['m-2', 'm-4']}",
         "kills GOLD: 1 messages were skipped over the kill at 22.00 s {'at': 22.0, 'messageIds': ['m-5']}",
     ]
 
@@ -306,8 +306,8 @@ def test_a_sequence_that_was_not_joined_is_told_with_its_parts() -> None:
     assert _judge(history, "joins-sequences").exposure == 4
     assert _told(history, "joins-sequences") == [
         "- GOLD: the body of a sequence of 2 parts was not joined as it was cut {'messageId': 'b-1'}",
-        "- GOLD: a sequence of 2 parts was told 2 times {'messageId': 'c-1'}",
-        "- GOLD: a sequence of 2 parts was told 0 times {'messageId': 'd-1'}",
+        "- GOLD: a sequence of 2 parts was reported 2 times {'messageId': 'c-1'}",
+        "- GOLD: a sequence of 2 parts was reported 0 times {'messageId': 'd-1'}",
     ]
 
 

@@ -103,9 +103,9 @@ def test_what_did_not_come_to_the_stream_is_told() -> None:
     assert _judge(history, "nothing-lost").exposure == 4
     assert _told(history, "nothing-lost") == [
         "plain BRONZE: m-1 came to the stream only after the producer was started again {'messageId': 'm-1', 'told': True}",
-        "errors SILVER: m-2 is not in the stream, although it was told as sent {'messageId': 'm-2', 'told': True}",
+        "errors SILVER: m-2 is not in the stream, although it was reported as sent {'messageId': 'm-2', 'told': True}",
         "kills GOLD: m-3 is not in the stream {'messageId': 'm-3', 'told': False}",
-        "plain BRONZE: m-0 was told as sent at 1.050 s, and its call was answered at 1.100 s: a crash between loses it {'at': 1.05, 'messageId': 'm-0'}",
+        "plain BRONZE: m-0 was reported as sent at 1.050 s, and its call was answered at 1.100 s: a crash between loses it {'at': 1.05, 'messageId': 'm-0'}",
     ]
     history.shards = [FinalShard("output", (), ())]
     assert not any("answered" in each for each in _told(history, "nothing-lost"))
@@ -121,7 +121,7 @@ def test_after_a_kill_what_was_told_is_not_put_again_and_what_was_left_is_put() 
     history.exchanges += [_put(13.0, "m-1", "m-0", "m-2", life=1), _put(13.0, "m-3", life=0)]
     assert _judge(history, "resumes-after-a-kill").exposure == 1
     assert _told(history, "resumes-after-a-kill") == [
-        "errors SILVER: 2 messages told before the kill at 12.00 s were put again after it {'at': 12.0, 'messageIds': ['m-0', 'm-1']}",
+        "errors SILVER: 2 messages reported before the kill at 12.00 s were put again after it {'at': 12.0, 'messageIds': ['m-0', 'm-1']}",
         "errors SILVER: 1 messages were not put after the kill at 12.00 s {'at': 12.0, 'messageIds': ['m-3']}",
     ]
     history.lives[1].end = "SIGKILL"
@@ -327,8 +327,8 @@ def test_publishes_are_told_with_what_they_lack() -> None:
     ]
     assert _judge(history, "tells-after-the-confirm", channel="rabbitmq").exposure == 4
     assert _told(history, "tells-after-the-confirm", channel="rabbitmq") == [
-        "plain BRONZE: m-1 was told as sent at 2.200 s, and confirmed at 2.600 s {'at': 2.2, 'messageId': 'm-1'}",
-        "errors SILVER: m-2 was told as sent without a confirm of the broker {'at': 11.2, 'messageId': 'm-2'}",
+        "plain BRONZE: m-1 was reported as sent at 2.200 s, and confirmed at 2.600 s {'at': 2.2, 'messageId': 'm-1'}",
+        "errors SILVER: m-2 was reported as sent without a confirm of the broker {'at': 11.2, 'messageId': 'm-2'}",
     ]
     assert _judge(history, "notices-returned-messages", channel="rabbitmq").exposure == 1
     assert _told(history, "notices-returned-messages", channel="rabbitmq") == [
@@ -347,7 +347,7 @@ def test_a_returned_message_is_not_told_before_it_was_published_again() -> None:
     ]
     history.told = [Statement("m-0", 1.5, 0), Statement("m-1", 4.2, 0), Statement("m-1", 3.5, 1)]
     assert _told(history, "notices-returned-messages", channel="rabbitmq") == [
-        "plain BRONZE: m-0 was returned at 1.10 s, and told as sent at 1.50 s {'at': 1.1, 'messageId': 'm-0'}",
+        "plain BRONZE: m-0 was returned at 1.10 s, and reported as sent at 1.50 s {'at': 1.1, 'messageId': 'm-0'}",
     ]
 
 
@@ -379,7 +379,7 @@ def test_a_right_consumer_of_a_queue_gives_no_clause_a_finding() -> None:
 
 
 def test_an_ack_before_the_effect_is_told() -> None:
-    """Before it was told, or never told, or automatic."""
+    """Before it was told, or never reported, or automatic."""
     history = _queue()
     history.told[0] = Statement("m-0", 1.4, 0)
     del history.told[2]
@@ -390,8 +390,8 @@ def test_an_ack_before_the_effect_is_told() -> None:
     assert _of_queue(history, "acks-after-the-effect")[0] == 4
     assert _of_queue(history, "acks-after-the-effect")[2] == [
         "errors SILVER: queue was consumed with automatic acknowledgement: what is in hand at a crash is lost {'at': 11.5}",
-        "plain BRONZE: m-0 was acknowledged at 1.300 s and told at 1.400 s: a crash between loses it {'at': 1.3, 'messageId': 'm-0'}",
-        "errors SILVER: m-2 was acknowledged at 11.300 s and never told: a crash between loses it {'at': 11.3, 'messageId': 'm-2'}",
+        "plain BRONZE: m-0 was acknowledged at 1.300 s and reported at 1.400 s: a crash between loses it {'at': 1.3, 'messageId': 'm-0'}",
+        "errors SILVER: m-2 was acknowledged at 11.300 s and never reported: a crash between loses it {'at': 11.3, 'messageId': 'm-2'}",
     ]
 
 
@@ -406,9 +406,9 @@ def test_a_delivery_that_was_kept_is_told() -> None:
     history.lives[0].ended = 16.11
     assert _of_queue(history, "acks-all-that-it-processed")[0] == 4
     assert _of_queue(history, "acks-all-that-it-processed")[2] == [
-        "plain BRONZE: m-0 was told and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-0'}",
-        "errors SILVER: m-2 was told and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-2'}",
-        "kills GOLD: m-3 was told and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-3'}",
+        "plain BRONZE: m-0 was reported and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-0'}",
+        "errors SILVER: m-2 was reported and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-2'}",
+        "kills GOLD: m-3 was reported and not acknowledged: it goes back to the queue, and comes again {'messageId': 'm-3'}",
     ]
     history.lives[0].ended = 6.1
     history.left = []

@@ -251,10 +251,10 @@ def _take_all(history: History) -> None:
 @pytest.mark.parametrize(
     ("clause", "change", "said"),
     [
-        ("acks-after-the-effect", _ack_early, "m-3 was acknowledged at 4.500 s and told at 99.000 s"),
-        ("acks-after-the-effect", _never_tell, "m-3 was acknowledged at 4.500 s and never told"),
+        ("acks-after-the-effect", _ack_early, "m-3 was acknowledged at 4.500 s and reported at 99.000 s"),
+        ("acks-after-the-effect", _never_tell, "m-3 was acknowledged at 4.500 s and never reported"),
         ("acks-after-the-effect", _ask_for_no_acks, "automatic acknowledgement"),
-        ("acks-all-that-it-processed", _leave_one, "m-5 was told and not acknowledged"),
+        ("acks-all-that-it-processed", _leave_one, "m-5 was reported and not acknowledged"),
         ("limits-its-prefetch", _take_all, "without a prefetch limit at 0.60 s"),
     ],
 )
@@ -322,9 +322,9 @@ def _published() -> History:
 @pytest.mark.parametrize(
     ("clause", "changes", "said"),
     [
-        ("tells-after-the-confirm", {"confirmed": False}, "m-0 was told as sent without a confirm"),
-        ("tells-after-the-confirm", {"error": "nack"}, "m-0 was told as sent without a confirm"),
-        ("tells-after-the-confirm", {"at": 3.0}, "told as sent at 2.000 s, and confirmed at 3.000 s"),
+        ("tells-after-the-confirm", {"confirmed": False}, "m-0 was reported as sent without a confirm"),
+        ("tells-after-the-confirm", {"error": "nack"}, "m-0 was reported as sent without a confirm"),
+        ("tells-after-the-confirm", {"at": 3.0}, "reported as sent at 2.000 s, and confirmed at 3.000 s"),
         ("publishes-persistently", {"persistent": False}, "m-0 was published with a delivery mode other"),
         ("notices-returned-messages", {"mandatory": False}, "m-0 was confirmed at 1.50 s and is in no queue"),
     ],

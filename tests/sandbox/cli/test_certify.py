@@ -162,7 +162,7 @@ def test_a_failure_is_shown_with_its_evidence(sandbox: Callable[..., Ran], tmp_p
         *("--", sys.executable, str(wrong)),
     )
     assert ran.code == 1
-    assert "was told 2 times" in ran.out
+    assert "was reported 2 times" in ran.out
     assert "in the stage duplicates: Some messages are sent twice" in ran.out
     assert all(
         len(line) <= 80 or str(wrong) in line or sys.executable in line for line in ran.out.splitlines()

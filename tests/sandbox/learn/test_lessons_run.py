@@ -64,7 +64,7 @@ HALF_REPAIRS = (
         "DONE.read_text().split()) if DONE.exists() else set()",
         "DONE.read_text().split()) if False else set()",
         "nothing-twice",
-        "was told 2 times",
+        "was reported 2 times",
     ),
     HalfRepair(
         "split",

@@ -23,7 +23,7 @@ KINDS: Final = (
     ),
     Kind(
         "tells before the confirm",
-        "A message is told as sent when it is published.",
+        "A message is reported as sent when it is published.",
         "tells-after-the-confirm",
         ("delays",),
         frozenset({"resumes-after-a-kill", "nothing-lost"}),

@@ -49,7 +49,7 @@ KINDS: Final = (
     ),
     Kind(
         "tells of what is refused",
-        "What was refused is told as sent.",
+        "What was refused is reported as sent.",
         "survives-throttling",
         _REFUSALS,
         _LOSSES | {"survives-errors"},
@@ -105,7 +105,7 @@ KINDS: Final = (
     ),
     Kind(
         "tells before the answer",
-        "A message is told as sent before the stream has answered.",
+        "A message is reported as sent before the stream has answered.",
         "resumes-after-a-kill",
         _KILLS,
         _LOSSES | {"survives-throttling"},
