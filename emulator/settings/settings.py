@@ -77,8 +77,13 @@ def _check_contract(_name: str, document: Path | None) -> None:
     if document is not None:
         # A sandbox of RDSS needs no reader of documents.
         from schemas.asyncapi.load import load_once
+        from schemas.asyncapi.problems import BadDocumentError
 
-        load_once(document.resolve())
+        try:
+            load_once(document.resolve())
+        except BadDocumentError as error:
+            first = error.problems[0]
+            raise ValueError(f"{document}: {first}; see: sandbox contract check {document}") from error
 
 
 def _read_declared_topology(document: Path) -> Topology:

@@ -66,7 +66,7 @@ def _list_queues(found: QueueList) -> None:
         (q.project, q.name, "yes" if q.view else "no", q.total, q.claimed, q.free, q.claims)
         for q in found.queues
     )
-    print_table(("project", "queue", "view", "messages", "held", "free", "claims"), rows)
+    print_table(("project", "queue", "of a stream", "messages", "held", "free", "claims"), rows)
     for why in found.trouble:
         click.echo(why, err=True)
 

@@ -37,7 +37,8 @@ class Problem(NamedTuple):
     sentence: str
 
     def __str__(self) -> str:
-        return f"{self.file}#{self.pointer}: {self.sentence}"
+        place = f"{self.file}#{self.pointer}: " if self.file or self.pointer else ""
+        return f"{place}{self.sentence}"
 
 
 class BadDocumentError(ValueError):

@@ -23,6 +23,10 @@ def readers(stream: str | None, client: Client, as_json: bool) -> None:
     """
     found = client.readers(stream)
     findings = client.diagnosis(stream=stream).findings
+    streams = [each.name for each in client.status().streams]
+    if stream is not None and stream not in streams:
+        there = ", ".join(streams) or "none"
+        click.echo(f"sandbox: note: no stream is named {stream!r}; there are: {there}", err=True)
     if as_json:
         print_json(found)
         return

@@ -52,13 +52,15 @@ def following_progress(seed: int) -> Iterator[Callable[[str], None]]:
 
 def show_certificate(certificate: Certificate, to: Path | None) -> None:
     """Print the verdicts, those that fail last, and the level."""
+    from sandbox.certify.clause import REASONS
+
     left_out = certificate.left_out
     for remark in certificate.remarks:
         show_lines((f"! {remark}",))
     for each in sorted(certificate.tried, key=lambda each: each.verdict == "fail"):
         _show_clause(each, certificate.stages)
     if left_out:
-        reasons = ", ".join(sorted({str(each.reason) for each in left_out}))
+        reasons = ", ".join(sorted({REASONS.get(str(each.reason), str(each.reason)) for each in left_out}))
         show_lines((f"not tried ({reasons}): {', '.join(each.id for each in left_out)}",))
     levels = ", ".join(f"{level} {verdict}" for level, verdict in certificate.levels.items())
     show_lines(

@@ -30,7 +30,7 @@ def test_all_problems_have_a_pointer(sandbox: Sandbox, tmp_path: Path) -> None:
     assert ran.code == 1
     assert ran.out.splitlines() == [
         "#/inf: is not a field of this object; did you mean info?",
-        "#: info is required and missing",
+        "info is required and missing",
         "#/channels/records/bindings/x-kinesis/shards: this must be from 1 to 10,000",
     ]
     lines = sandbox("contract", "check", "bad.yaml", "--json").out.splitlines()

@@ -61,7 +61,7 @@ def test_an_exchange_that_was_kept_is_judged_alike(ask: Ask, sandbox: Ask, tmp_p
     assert [each["said"] for each in again["findings"]] == [each["said"] for each in live["findings"]]
     kept.write_text("{}")
     refused = sandbox("diagnose", "--from", str(kept))
-    assert (refused.code, "is no exchange that --save kept" in refused.err) == (2, True)
+    assert (refused.code, "was not written by sandbox diagnose --save" in refused.err) == (2, True)
     assert sandbox("diagnose", "--from", str(kept), "--watch").code == 2
 
 
@@ -76,4 +76,6 @@ def test_readers_have_names(ask: Ask) -> None:
 
 
 def test_nobody_reads(ask: Ask) -> None:
+    """Of a stream that is not there it is said that there is none."""
     assert ask("readers").out.startswith("nobody reads now")
+    assert "no stream is named 'inptu'; there are: audit" in ask("readers", "inptu").err

@@ -123,7 +123,7 @@ def test_users_and_topics_of_a_file(tmp_path: Path, sandbox: Ask) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("topics = 1", "Expected `array`"),
+        ("topics = 1", "topics is 1: it is a list"),
         ('[[topics]]\nkind = "stack"\nname = "a"\n', "stack"),
         ('[[users]]\nname = "sandbox"\ntoken = "t"\n', "is the sandbox itself"),
         ("[[", "cannot be used"),
