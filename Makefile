@@ -14,6 +14,8 @@ LOCKED := $(BIN)/python -m pip install --disable-pip-version-check --require-has
 # One resolution for every system and every Python that we run on, with the versions of constraints.txt.
 LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11.5 --generate-hashes --no-header --no-annotate \
           --constraint constraints.txt
+# The image of the emulator has every extra that a part of it can use.
+EMULATOR := $(addprefix --extra=,messages avro topics metrics pages partiql fast compose)
 
 .PHONY: help setup demo test test-slow test-long test-attack certificates check docs pictures dist sbom audit lock bench \
         mutants up down tui clean
@@ -24,12 +26,12 @@ help: ## this list
 
 setup: $(READY) ## make .venv with everything pinned, and a Java for Spark if there is none
 
-$(READY): pyproject.toml locks/pip.txt locks/dev.txt
+$(READY): pyproject.toml locks/build.txt locks/dev.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make setup PYTHON=python3.12" >&2; exit 3; }
 	@echo "setting up $(VENV): about a minute, once"
 	@$(PYTHON) -m venv $(VENV)
-	@$(LOCKED) locks/pip.txt --quiet
+	@$(LOCKED) locks/build.txt --quiet
 	@{ $(LOCKED) locks/dev.txt --progress-bar on && touch $(VENV)/.installed; } \
 	  | sed -un 's/^Collecting \([^ ]*\).*/  getting \1/p; s/^Installing collected.*/  installing/p'
 	@rm $(VENV)/.installed
@@ -96,7 +98,10 @@ audit: $(SUPPLY) ## known advisories against what is locked: from the network, e
 	@$(BIN)/python .ci/audit $(ARGS)
 
 lock: $(SUPPLY) ## renew locks/ after a change of pyproject.toml or constraints.txt
-	@echo pip | $(LOCK) - --output-file locks/pip.txt
+	@printf 'pip\nhatchling\n' | $(LOCK) - --output-file locks/build.txt
+	@$(LOCK) $(EMULATOR) pyproject.toml --output-file locks/emulator.txt
+	@$(LOCK) $(EMULATOR) --extra tui pyproject.toml --output-file locks/tui.txt
+	@$(LOCK) $(EMULATOR) --extra pipeline pyproject.toml --output-file locks/pipeline.txt
 	@$(LOCK) --all-extras pyproject.toml --output-file locks/dev.txt
 	@$(LOCK) --extra all pyproject.toml --output-file locks/all.txt
 	@$(LOCK) --group docs --output-file locks/docs.txt

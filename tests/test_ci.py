@@ -157,11 +157,10 @@ def test_a_command_that_fails_fails_the_action_and_the_sandbox_is_stopped(tmp_pa
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_every_step_runs_from_a_clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the installation, into an environment of its own."""
+def test_every_step_runs_from_a_clone(tmp_path: Path) -> None:
+    """With the installation by hashes, into an environment of its own."""
     clone = tmp_path / "clone"
     subprocess.run(["git", "clone", "--quiet", "--depth", "1", f"file://{ROOT}", clone], check=True)
-    monkeypatch.setenv("PIP_CONSTRAINT", str(ROOT / "constraints.txt"))
     runner = Runner(tmp_path, {"run": "sandbox status --json > mine.json"})
     runner.checkout = clone
 

@@ -26,7 +26,10 @@ _OF_THE_STACK = (
     "README.md",
     "compose/Dockerfile",
     "compose/compose.yaml",
-    "constraints.txt",
+    "locks/build.txt",
+    "locks/emulator.txt",
+    "locks/pipeline.txt",
+    "locks/tui.txt",
     "pyproject.toml",
 )
 _EVERY_HELP = """

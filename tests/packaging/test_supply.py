@@ -50,17 +50,36 @@ def test_every_pin_has_hashes_and_the_version_of_the_constraints(lock: Path) -> 
 def test_the_locks_have_what_the_project_asks_for() -> None:
     """A requirement that was added to pyproject.toml and not locked would be installed unpinned, or not."""
     document = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    project = document["project"]
-    own = project["dependencies"] + [
-        each for extra in project["optional-dependencies"].values() for each in extra
-    ]
+    dependencies = document["project"]["dependencies"]
+    extras = document["project"]["optional-dependencies"]
+    own = dependencies + [each for extra in extras.values() for each in extra]
     groups = document["dependency-groups"]
-    for asked, lock in ((own, "dev"), (groups["docs"], "docs"), (groups["supply"], "supply")):
+    for asked, lock in (
+        (document["build-system"]["requires"], "build"),
+        (own, "dev"),
+        (groups["docs"], "docs"),
+        (groups["supply"], "supply"),
+        (dependencies + extras["messages"] + extras["topics"] + extras["compose"], "emulator"),
+        (dependencies + extras["tui"], "tui"),
+        (dependencies + extras["pipeline"], "pipeline"),
+    ):
         pins = read_pins(ROOT / "locks" / f"{lock}.txt")
         for requirement in map(Requirement, asked):
             if requirement.name != "rdss-sandbox":
                 versions = pins[canonicalize_name(requirement.name)]
                 assert all(requirement.specifier.contains(each) for each in versions), requirement
+
+
+@pytest.mark.parametrize("file", ["compose/Dockerfile", "action.yml", "Makefile"])
+def test_nothing_is_installed_without_hashes(file: str) -> None:
+    """But what we build ourselves, and the release that the action is asked for."""
+    text = (ROOT / file).read_text(encoding="utf-8").replace("\\\n", " ")
+    installed = re.findall(r"pip[_ ]install (.*)", text)
+    assert len(installed) > 1
+    for arguments in installed:
+        ours = any(each in arguments for each in ("--no-deps", '"rdss-sandbox[$EXTRAS]=='))
+        passed_on = '"$@"' in arguments
+        assert "--require-hashes" in arguments or ours or passed_on, arguments
 
 
 def test_actions_are_pinned_by_commit() -> None:
