@@ -23,6 +23,7 @@ _OF_EXTENSIONS = {
 _SETTINGS = (
     "topology",
     "contract",
+    "tls",
     "region",
     "seed",
     "limits",
@@ -72,7 +73,8 @@ def run(command: tuple[str, ...], **options: Any) -> int:
                 "SANDBOX_AMQP_URL": running.amqp or "",
                 **({"SANDBOX_CONTRACT": given["contract"]} if "contract" in given else {}),
             }
-            return _run(command, {**inherited, **aws_environment(running.aws, running.region), **addresses})
+            pointed = aws_environment(running.aws, running.region, trust=running.trust)
+            return _run(command, {**inherited, **pointed, **addresses})
     except SandboxNotStartedError as error:
         reason = str(error).splitlines()[-1].removeprefix("sandbox: ")
         raise CommandFailedError(

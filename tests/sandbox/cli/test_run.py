@@ -55,6 +55,17 @@ def test_the_command_finds_the_sandbox_by_its_environment(tmp_path: Path) -> Non
     assert [each.name for each in tmp_path.iterdir()] == ["mine.toml"]
 
 
+def test_the_command_trusts_a_sandbox_with_tls() -> None:
+    """By its environment alone, as do commands of this program that it runs."""
+    program = f"{_ENVIRONMENT}\nimport subprocess, sys\n"
+    program += "subprocess.run([sys.executable, '-m', 'sandbox', 'readers'], stdout=sys.stderr, check=True)"
+    ran = run("--tls", "self-signed", "--", sys.executable, "-c", program)
+    assert ran.returncode == 0, ran.stderr
+    found = json.loads(ran.stdout)
+    assert "input" in found["streams"]
+    assert found["control"].startswith("https://127.0.0.1:")
+
+
 _OVER_AMQP = """
 import os, pika
 channel = pika.BlockingConnection(pika.URLParameters(os.environ["SANDBOX_AMQP_URL"])).channel()

@@ -290,6 +290,23 @@ def test_with_a_token_the_printed_address_opens_it_and_no_other_page_does(browse
             assert refused
 
 
+def test_over_tls_it_is_live_by_http2(browser: str) -> None:
+    """A token's cookie, live answers and what the page asks work as without; the page says no error."""
+    settings = Settings(
+        aws_port=0, control_port=0, data_dir=None, tls="self-signed", token="not-to-be-guessed"
+    )
+    with embedded(settings) as sandbox, open_tab(browser) as tab:
+        tab.call("Security.setIgnoreCertificateErrors", ignore=True)
+        tab.open(f"{sandbox.control}/?token=not-to-be-guessed", lands_at=f"{sandbox.control}/")
+        tab.wait(LIVE)
+        assert tab.eval("performance.getEntriesByType('navigation')[0].nextHopProtocol") == "h2"
+        trust = sandbox.components.trust
+        with Client(sandbox.control, token="not-to-be-guessed", trust=trust) as client:
+            client.reshard("input", Reshard("split", "0"))
+        tab.wait(contains("[data-key=input] .rows", "shard 3"))
+        assert tab.problems == []
+
+
 def test_a_picture_of_it(browser: str, sandbox: Embedded, client: Client, tmp_path: Path) -> None:
     """What Chromium draws differs when a shard is split: the lanes are drawn, and are not only there."""
     with open_tab(browser) as tab:
