@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from rdss_sandbox.machine.trusted_authorities import BUNDLE
 from rdss_sandbox.tables import choose_region
 from sandbox.cli.options.contract import load_contract
 from sandbox.cli.options.control_connection import connect, control_option
@@ -46,6 +47,9 @@ class GivenEndpoint:
         if endpoint is None:
             with self.client() as client:
                 endpoint = client.status().aws
+        if authorities := os.environ.get(BUNDLE):
+            # The tables' library reads this one alone.
+            os.environ["SSL_CERT_FILE"] = authorities
         if token := _token_of(endpoint):
             os.environ["AWS_SESSION_TOKEN"] = token
         if token or not os.environ.get("AWS_PROFILE"):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from rdss_sandbox.machine.trusted_authorities import BUNDLE
 from rdss_sandbox.tables import choose_endpoint, choose_region, endpoint_credentials, storage_options
 
 if TYPE_CHECKING:
@@ -122,4 +124,5 @@ def _s3(place: TableStorage) -> FileSystem:
         access_key=keys["AWS_ACCESS_KEY_ID"],
         secret_key=keys["AWS_SECRET_ACCESS_KEY"],
         session_token=keys.get("AWS_SESSION_TOKEN"),
+        tls_ca_file_path=os.environ.get(BUNDLE),
     )

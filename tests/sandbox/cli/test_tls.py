@@ -24,6 +24,7 @@ from botocore.exceptions import SSLError
 
 from emulator.clock import Clock
 from emulator.machine.certificate_authority import new_authority
+from rdss_sandbox.aws_environment import aws_environment
 from rdss_sandbox.client import Client, UnreachableError
 from rdss_sandbox.process import RunningSandbox, sandbox_process
 from tests.taken_out import needs
@@ -161,6 +162,33 @@ def test_a_websocket_over_tls(served: RunningSandbox, context: ssl.SSLContext) -
     with open_socket(url, ssl=context) as opened:
         opened.send(json.dumps({"cmd": "sow", "topic": "orders", "ack_type": "processed"}))
         assert json.loads(opened.recv(timeout=20))["cmd"] == "ack"
+
+
+def test_tables_in_its_s3_are_written_and_read(served: RunningSandbox) -> None:
+    """By the libraries of the pipeline, with the endpoint and AWS_CA_BUNDLE in the environment."""
+    connect(served, "s3", served.trust).create_bucket(Bucket="tables-over-tls")
+    # In a process of its own: the libraries read the environment once.
+    program = """
+import pyarrow, sys
+from deltalake import write_deltalake
+from rdss_sandbox.tables import read_table
+from sandbox.cli.tables.pipeline_options import GivenEndpoint
+from sandbox.pipeline.storage.table_storage import TableStorage
+place = TableStorage.at("s3://tables-over-tls", *GivenEndpoint(sys.argv[1], None)())
+with place.filesystem.open_output_stream("tables-over-tls/note") as note:
+    note.write(b"x")
+write_deltalake(f"{place.uri}/rows", pyarrow.table({"n": [1, 2]}), storage_options=place.options)
+print(len(read_table(place.uri, "rows", endpoint_url=sys.argv[1])))
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program, served.aws],
+        env={**os.environ, **aws_environment(served.aws, served.region, trust=served.trust)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (ran.returncode, ran.stdout.strip()) == (0, "2"), ran.stderr
 
 
 def test_the_line_to_paste_is_all_that_clients_need(process: Process) -> None:
