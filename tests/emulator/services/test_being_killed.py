@@ -89,7 +89,7 @@ def test_a_few_deaths(tmp_path: Path) -> None:
     survive(tmp_path, FEW)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("half", range(2))
 def test_two_hundred_deaths(tmp_path: Path, half: int) -> None:
