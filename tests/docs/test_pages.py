@@ -230,7 +230,7 @@ def _plain(line: str) -> str:
     line = re.sub(r"[0-9a-f]{8}-[0-9a-f-]{27}", "UUID", line.strip())
     line = re.sub(r"\d{4}-\d\d-\d\dT[\d:.-]+Z", "TIME", line)
     line = re.sub(r"Boto3/[\d.]+", "Boto3/VERSION", line)
-    line = re.sub(r"^((?:pass|fail) +[a-z-]+(?: +[a-z]+)? +)\d+( of \d+)$", r"\1SOME\2", line)
+    line = re.sub(r"^((?:pass|fail) +[a-z-]+(?: +[a-z]+)? +)\d+( tried, \d+ needed)$", r"\1SOME\2", line)
     line = re.sub(r"read: \d+ of its \d+ records were not delivered.*", "read: SOME were not delivered", line)
     return re.sub(r"\s+", " ", line.strip("│ "))
 
