@@ -12,6 +12,7 @@ import msgspec
 from emulator.clock import Clock
 from emulator.listeners.control.endpoint_routing import ApiError, handles, translate_errors
 from emulator.rng import new_uuid
+from emulator.settings.wrong_values import explain_value
 from extensions.processing.processing_errors import ProcessingError
 from extensions.processing.stored_messages import Search
 from rdss_sandbox.api import processing as api
@@ -63,9 +64,12 @@ class ProcessingResources:
 
     @handles(api.Processing.search)
     def search(self, *, limit: int, **wanted: Any) -> AsyncMessagePage:
-        found = self._processing.ensure_running().administration.search(
-            msgspec.convert(wanted, Search), limit
-        )
+        try:
+            search = msgspec.convert(wanted, Search)
+        except msgspec.ValidationError as error:
+            _, why = explain_value(error, wanted, Search)
+            raise ApiError(HTTPStatus.BAD_REQUEST, "bad_request", why) from error
+        found = self._processing.ensure_running().administration.search(search, limit)
         return AsyncMessagePage(tuple(map(_to_row, found)))
 
     @handles(api.Processing.receive)

@@ -58,7 +58,7 @@ class CannedProcessing:
     async def search(self, **wanted: Any) -> tuple[AsyncMessage, ...]:
         self.asked.append(wanted)
         if wanted.get("state") == "LOST":
-            raise RefusedError(400, "bad_request", "Invalid enum value 'LOST' - at `$.state`")
+            raise RefusedError(400, "bad_request", "state is 'LOST': it is one of NEW, IN_QUEUE")
         found = [message(n + 1, state) for n, state in enumerate(self.states)]
         return tuple(each for each in reversed(found) if wanted.get("state") in {None, each.state})
 

@@ -142,7 +142,7 @@ def test_what_cannot_be_done_is_refused_with_its_reason(shared: ProcessingSandbo
         processing.script("mno", Script(("ok",)))
     with pytest.raises(RefusedError, match="is no answer of an outside system"):
         processing.script("catalogue", Script(("perhaps",)))
-    with pytest.raises(RefusedError, match="state"):
+    with pytest.raises(RefusedError, match="state is 'LOST': it is one of NEW, IN_QUEUE"):
         processing.search(state="LOST")
 
 

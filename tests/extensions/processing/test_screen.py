@@ -52,7 +52,7 @@ async def test_messages_are_found_by_fields_and_words() -> None:
         await until(pilot, lambda: rows(pilot, "asynchronous").total == 12)
         await pilot.press("slash")
         await answer(pilot, "state:lost")
-        await until(pilot, lambda: any("Invalid enum value 'LOST'" in said for said in notices(pilot)))
+        await until(pilot, lambda: any("state is 'LOST'" in said for said in notices(pilot)))
 
 
 @pytest.mark.parametrize(
