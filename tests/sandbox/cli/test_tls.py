@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import socket
 import ssl
@@ -241,6 +242,26 @@ def test_the_lines_for_python_and_curl(process: Process) -> None:
         assert said in ran.stdout
     shell = subprocess.run(["sh", "-c", printed], capture_output=True, check=False, timeout=60)
     assert (shell.returncode, shell.stdout, shell.stderr) == (0, b"", b"")
+
+
+def test_the_images_health_check_knows_of_tls(served: RunningSandbox) -> None:
+    """By the settings that the container was started with; without them the port must speak HTTP."""
+    dockerfile = Path(__file__).parents[3].joinpath("compose/Dockerfile").read_text(encoding="utf-8")
+    (check,) = re.findall(r"^HEALTHCHECK .*\\\n *CMD (\[.*\])$", dockerfile, re.MULTILINE)
+    port = {"SANDBOX_CONTROL_PORT": str(urlsplit(served.control).port)}
+
+    def is_healthy(**settings: str) -> bool:
+        ran = subprocess.run(
+            json.loads(check), env={**os.environ, **port, **settings}, check=False, timeout=60
+        )
+        return ran.returncode == 0
+
+    assert is_healthy(SANDBOX_TLS="self-signed")
+    assert is_healthy(SANDBOX_TLS_CERT="/certificate.pem")
+    assert not is_healthy()
+    with sandbox_process() as plain:
+        port["SANDBOX_CONTROL_PORT"] = str(urlsplit(plain.control).port)
+        assert is_healthy()
 
 
 def test_env_without_a_sandbox_says_how_to_start_one(process: Process) -> None:
