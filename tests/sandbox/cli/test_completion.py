@@ -15,8 +15,8 @@ import pytest
 from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.sandbox_command import sandbox as group
 
-WITHOUT_JSON = {"tui", "run", "completion", "man"}
-"""A screen, another command's output, a script and a page."""
+WITHOUT_JSON = {"mcp", "tui", "run", "completion", "man"}
+"""A server of another protocol, a screen, the output of another command, a script and a page."""
 
 
 def commands(
