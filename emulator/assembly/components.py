@@ -187,7 +187,7 @@ class Components:
                 self.fault_engine.add(fault)
             except FaultRefusedError as error:
                 raise SettingsError(
-                    f"the fault {fault.name or fault.type} of the settings: {error}"
+                    f"the fault {fault.name or fault.type} (--fault, or the settings): {error}"
                 ) from error
 
     def _create_stream(self, name: str, form: StreamForm) -> None:

@@ -82,7 +82,9 @@ def _check_contract(_name: str, document: Path | None) -> None:
         try:
             load_once(document.resolve())
         except BadDocumentError as error:
-            first = error.problems[0]
+            first = str(error.problems[0])
+            if not document.is_file():
+                raise ValueError(first) from error
             raise ValueError(f"{document}: {first}; see: sandbox contract check {document}") from error
 
 
