@@ -139,9 +139,7 @@ class ProcessingScreen(FollowingScreen):
         self._number, self._shown = row.number, found
         may = f"; you can {' or '.join(found.actions)} it" if found.actions else ""
         line = self.query_one(Waterfall)
-        line.border_title = Content(
-            f"{row.number} is {row.state}, {row.service}.{row.operation} from {row.source}{may}"
-        )
+        line.border_title = Content(f"{row.number} is {row.state}, {row.service}.{row.operation}{may}")
         line.show(history_of(found))
         self.query_one(TextLines).show(pretty(_filled_fields(found)), json=True)
 

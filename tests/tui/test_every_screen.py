@@ -147,16 +147,17 @@ async def test_messages_have_their_ids_and_no_empty_column(
     """The id is there at every size; a part and a code have a column once a message has one."""
     wanted = msgspec.json.decode(send(sandbox)[0])["messageHeader"]["messageId"]
     async with opened(AsyncClient(running.control), size=size) as pilot:
-        await see(pilot, "message id", wanted[:8])
-        heading = next(line for line in text_of(pilot).splitlines() if "message id" in line)
+        await see(pilot, "message ", wanted[:8])
+        heading = next(line for line in text_of(pilot).splitlines() if "time (UTC)" in line)
         assert not {"part", "code"} & set(heading.split())
         data = decorate(
             serialise(SAMPLES.message()), ErrorCode.GENERR006, "no luck", now=sandbox.clock().time
         )
         await asyncio.to_thread(sandbox.send, NewMessage("error", data))
         await see(pilot, "GENERR006", "code ")
-        heading = next(line for line in text_of(pilot).splitlines() if "message id" in line)
+        heading = next(line for line in text_of(pilot).splitlines() if "time (UTC)" in line)
         assert "mark" in heading
+        assert wanted[:8] in text_of(pilot)
 
 
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:

@@ -49,7 +49,7 @@ class EventList(RowList[FoldedEvent]):
             ),
             ListColumn[FoldedEvent](
                 "happened",
-                24,
+                40,
                 lambda row: sentence(row.last, self._meanings),
                 lambda row: _TONES.get(row.last.kind, ""),
                 worth=10,

@@ -53,7 +53,7 @@ HERE: Final[Columns] = {
     "mark": ListColumn(
         "mark", 4, lambda row: "".join(mark[0].upper() for mark in row.marks), _mark_tone, worth=8
     ),
-    "id": ListColumn("message id", 10, lambda row: row.message_id or "", "dim", worth=10, stretch=True),
+    "id": ListColumn("message id", 9, lambda row: row.message_id or "", "dim", worth=10, stretch=True),
 }
 """The columns by the fields that they show."""
 COPIED: Final[Columns] = {
