@@ -160,6 +160,20 @@ async def test_messages_have_their_ids_and_no_empty_column(
         assert wanted[:8] in text_of(pilot)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_an_empty_list_says_whether_a_filter_is_the_reason(
+    sandbox: Client, running: Embedded, size: tuple[int, int]
+) -> None:
+    """Without messages it says how to send one; under a filter that nothing matches, how to drop that."""
+    async with opened(AsyncClient(running.control), size=size) as pilot:
+        await see(pilot, "no messages; send one: sandbox message sample | sandbox send -")
+        await asyncio.to_thread(send, sandbox)
+        await see(pilot, "1 message ")
+        await pilot.press("slash")
+        await answer(pilot, "id:nothing")
+        await see(pilot, "no message matches; esc drops the filter")
+
+
 async def test_a_life_line_says_what_a_fault_did(sandbox: Client, running: Embedded) -> None:
     """l on a message that was struck: the line of the fault is not cut before it says anything."""
     sandbox.add_fault(NewFault("latency", channel="input", attributes={"delay": "5ms"}))
@@ -348,6 +362,7 @@ async def test_queues(sandbox: Client, running: Embedded) -> None:
     async with opened(AsyncClient(running.control)) as pilot:
         await pilot.press("8")
         await see(pilot, "error", held.id[-6:])
+        await see(pilot, "the message in full", '"messageHeader": {')
 
 
 @needs("topics")
