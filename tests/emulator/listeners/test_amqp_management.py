@@ -313,12 +313,11 @@ def test_a_path_that_rabbitmq_has_by_a_plugin_is_404(emulator: Embedded, method:
 
 
 def test_the_page_says_what_there_is(emulator: Embedded) -> None:
-    """At the root and at /api, without a login, and without a script."""
+    """At the root and at /api, without a login."""
     for path in ("/", "/api", "/api/"):
         page = httpx.get(f"{emulator.urls['amqp_management']}{path}", trust_env=False)
         assert (page.status_code, page.headers["content-type"]) == (200, "text/html; charset=utf-8")
         assert "<td>GET DELETE</td><td><code>/api/connections/{connection}</code></td>" in page.text
-        assert "<script" not in page.text
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ QUEUE = "arn:aws:sqs:us-east-1:000000000000:failures"
 _VERSION = Version(
     runtime="python3.11", handler="h.handler", role="", code=Code("", 0), modified=0, revision=""
 )
+_PATIENCE_SECONDS = 0.5
 Handler = Callable[[dict[str, Any]], Any]
 
 
@@ -129,10 +130,16 @@ class MappedStream:
         self.service.start()
 
     async def until(self, look: Callable[[], object], seconds: float = 30) -> None:
-        """Let everything go on until ``look`` finds something."""
-        deadline = Deadline(seconds)
+        """Let everything go on until ``look`` finds something.
+
+        A frozen clock goes on by a second where nothing comes: who read just before a record looks again then.
+        """
+        deadline, patience = Deadline(seconds), Deadline(_PATIENCE_SECONDS)
         while not look():
             assert not deadline.passed, f"it did not come about: {self.store.list_in()}"
+            if self.clock.state().frozen and patience.passed:
+                self.clock.advance(1)
+                patience = Deadline(_PATIENCE_SECONDS)
             await asyncio.sleep(0.002)
 
     async def until_state(self, state: str) -> None:
