@@ -132,7 +132,7 @@ def test_a_signal_while_the_sandbox_starts_leaves_nothing(tmp_path: Path) -> Non
     """No directory, and the exit code of a command that the signal ended."""
     command = [sys.executable, "-P", "-m", "sandbox", "run", "--", "true"]
     process = subprocess.Popen(command, env={**os.environ, "TMPDIR": str(tmp_path)})
-    wait_until(lambda: [*tmp_path.glob("rdss-sandbox-*")] or process.poll() is not None, seconds=120)
+    wait_until(lambda: [*tmp_path.glob("rdss-sandbox-*/*")] or process.poll() is not None, seconds=120)
     process.send_signal(signal.SIGTERM)
     assert process.wait(120) == 128 + signal.SIGTERM
     assert [*tmp_path.iterdir()] == []

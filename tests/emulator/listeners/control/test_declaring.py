@@ -90,7 +90,7 @@ class ThingHandlers:
 
 @pytest.fixture
 async def transport() -> AsyncIterator[Awaiting]:
-    sending = Awaiting("http://localhost", None)
+    sending = Awaiting("http://localhost", None, None)
     await sending.http.aclose()
     app = control_app([ThingHandlers()], "1")
     sending.http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost")
