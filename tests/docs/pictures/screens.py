@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html import unescape
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -53,6 +55,13 @@ _TIME: Final = 1_790_000_000.0
 
 async def take_screens() -> dict[str, str]:
     """Each of the screens over the same sandbox: messages, a split, duplicates, and some rejected."""
+    with seeded_sandbox() as control:
+        return {name: await _take(screen, control) for name, screen in SCREENS.items()}
+
+
+@contextmanager
+def seeded_sandbox() -> Iterator[str]:
+    """A sandbox of which screens are alike each time, by the address of its control API."""
     settings = Settings(aws_port=0, control_port=0, amqp="none", data_dir=None, seed=_SEED)
     clock = Clock(frozen_at=_TIME)
     with TemporaryDirectory() as runs:
@@ -60,7 +69,7 @@ async def take_screens() -> dict[str, str]:
         with embedded(settings, clock, more=more) as sandbox:
             with Client(sandbox.control) as client:
                 _populate(client, clock)
-            return {name: await _take(screen, sandbox.control) for name, screen in SCREENS.items()}
+            yield sandbox.control
 
 
 async def _take(screen: ShownScreen, control: str) -> str:
@@ -101,15 +110,15 @@ def _populate(client: Client, clock: Clock) -> None:
 
 
 def _reject(client: Client, clock: Clock, samples: Samples) -> None:
-    """Put messages on the error and the invalid queue, and wait until the events tell it."""
-    for code in (ErrorCode.GENERR003, ErrorCode.GENERR006, ErrorCode.GENERR010):
-        clock.advance(1)
-        rejected = decorate(serialise(samples.message()), code, code.description, now=clock.time())
-        client.send(NewMessage(code.queue.value, rejected))
+    """Put messages on the error and the invalid queue, each once the events tell of the one before."""
 
     def told() -> int:
         events = client.events(after=0, limit=1000)
         arrived = (each.fields["messages"] for each in events if each.kind == "queue.messages_arrived")
         return sum(each.kind == "message.rejected" for each in events) + sum(map(len, arrived))
 
-    wait_until(lambda: told() >= 6)
+    for number, code in enumerate((ErrorCode.GENERR003, ErrorCode.GENERR006, ErrorCode.GENERR010), start=1):
+        clock.advance(1)
+        rejected = decorate(serialise(samples.message()), code, code.description, now=clock.time())
+        client.send(NewMessage(code.queue.value, rejected))
+        wait_until(lambda most=2 * number: told() >= most)

@@ -1,0 +1,100 @@
+"""Every place of the TUI, and its dialogs, in front of a seeded sandbox at four sizes: what stands there.
+
+As text, with what differs from run to run masked: digits and bars. ``--snapshot-update`` takes it anew.
+Events of one moment come in any order, so the words are compared, each with how often it stands there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from rdss_sandbox.client import AsyncClient
+from tests.docs.pictures.screens import seeded_sandbox
+from tests.tui.app_pilot import OURS, opened, show_screens, text_of, until
+from tui.keys.actions import places
+from tui.widgets.row_list import RowList
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("seeded")]
+SIZES = ((80, 24), (100, 30), (120, 40), (200, 60))
+DIALOGS = {
+    "readers": ("1", "r"),
+    "events": ("1", "v"),
+    "plots": ("1", "p"),
+    "findings": ("1", "w"),
+    "message": ("4", "enter"),
+    "life line": ("4", "l"),
+    "edit": ("4", "E"),
+    "new fault": ("5", "a"),
+    "filter": ("4", "slash"),
+    "go to": ("1", "colon"),
+    "help": ("1", "question_mark"),
+    "commands": ("1", "ctrl+p"),
+    "why": ("7", "w"),
+    "seed": ("7", "s"),
+}
+"""The keys that lead to what opens over a place, or takes the place of its list."""
+_FOLDER = Path(__file__).with_name("__snapshots__") / "sandbox"
+_ALIKE = 4
+"""How many looks in a row find the same, before it is taken to stay."""
+_RATES = re.compile(" *(no records yet|most 0/s, now 0/s)")
+_BARS = re.compile("[▁-█▉-▏⠀-⣿]")
+
+
+@pytest.fixture(scope="module")
+def control() -> Iterator[str]:
+    with seeded_sandbox() as address:
+        yield address
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+async def test_every_place_looks_as_it_did(
+    control: str, size: tuple[int, int], request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With what it holds: a column that is cut, a pane that is empty or a footer that is long changes it."""
+    show_screens(monkeypatch)
+    keys = {name: (key,) for key, name, _ in places() if name in OURS} | DIALOGS
+    folder = _FOLDER / f"{size[0]}x{size[1]}"
+    seen = {name: await _look(control, size, each) for name, each in keys.items()}
+    if request.config.getoption("--snapshot-update"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in seen.items():
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+    kept = {file.stem: file.read_text(encoding="utf-8") for file in folder.glob("*.txt")}
+    assert seen.keys() == kept.keys()
+    for name, text in seen.items():
+        assert _count_words(text) == _count_words(kept[name]), f"{name} is now\n{text}"
+
+
+async def _look(control: str, size: tuple[int, int], keys: tuple[str, ...]) -> str:
+    """What stands on the screen once nothing changes any more."""
+    async with opened(AsyncClient(control), size=size) as pilot:
+        for key in keys:
+            await until(pilot, lambda: _is_ready(pilot))
+            await pilot.press(key)
+            await pilot.pause()
+        seen = [""]
+        while len(seen) < _ALIKE or len({*seen[-_ALIKE:]}) > 1:
+            await pilot.pause(0.3)
+            seen.append(_mask(text_of(pilot)))
+        return seen[-1]
+
+
+def _count_words(text: str) -> Counter[str]:
+    return Counter(re.sub("0+", "0", text).replace("│", " ").split())
+
+
+def _is_ready(pilot: Pilot[Any]) -> bool:
+    lists = pilot.app.screen.query(RowList)
+    return not lists or any(each.current is not None for each in lists)
+
+
+def _mask(text: str) -> str:
+    masked = _RATES.sub(" rate", re.sub(r"\d", "0", _BARS.sub(" ", text)))
+    return "".join(f"{line.rstrip()}\n" for line in masked.splitlines())
