@@ -132,7 +132,7 @@ class MappedStream:
     async def until(self, look: Callable[[], object], seconds: float = 30) -> None:
         """Let everything go on until ``look`` finds something.
 
-        A frozen clock goes on by a second where nothing comes: who read just before a record looks again then.
+        A frozen clock goes on by a second where nothing comes: who has just read looks again then.
         """
         deadline, patience = Deadline(seconds), Deadline(_PATIENCE_SECONDS)
         while not look():
