@@ -40,7 +40,7 @@ DIALOGS = {
     "seed": ("7", "s"),
 }
 """The keys that lead to what opens over a place, or takes the place of its list."""
-_FOLDER = Path(__file__).with_name("__snapshots__") / "sandbox"
+_FOLDER = Path(__file__).with_name("sandbox_snapshots")
 _ALIKE = 4
 """How many looks in a row find the same, before it is taken to stay."""
 _RATES = re.compile(" *(no records yet|most 0/s, now 0/s)")
