@@ -37,6 +37,11 @@ class ListColumn(Generic[Row]):
         """The tone for this row, "" for none."""
         return self.tone if isinstance(self.tone, str) else self.tone(row)
 
+    def fit_title(self, width: int) -> str:
+        """The title in exactly ``width`` cells: the last word of one that does not fit."""
+        words = self.title if len(self.title) <= width else self.title.split()[-1]
+        return fit(words, width, right=self.right)
+
     def fit(self, row: Row, width: int) -> str:
         """The text in exactly ``width`` cells, with an ellipsis where it was cut."""
         text = self.cell(row)

@@ -451,7 +451,7 @@ class RowList(ScrollView, Generic[Row], can_focus=True, inherit_bindings=False):
     def render_line(self, y: int) -> Strip:
         width = self.size.width
         if y == 0:
-            titles = [fit(c.title, cells, right=c.right) for c, cells in self._chosen]
+            titles = [column.fit_title(cells) for column, cells in self._chosen]
             return Strip([Segment(fit(" " + " ".join(titles), width), self._tone("heading"))], width)
         index = round(self.scroll_y) + y - 1
         if index >= self.total:
