@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("emulator", "rdss_sandbox", "sandbox", "schemas", "tui")
 EXTENSIONS = sorted(each.name for each in (ROOT / "extensions").iterdir() if (each / "extension.py").exists())
-WITHOUT_COMPONENT = "kinesis_source"
+WITHOUT_COMPONENT = {"kinesis_source", "mcp"}
 TESTED = "not (rabbitmq or spark or browser or terminal or real_client or compose or slow or long)"
 MOST_SKIPPED = 60
 MAY_SKIP = {
@@ -91,7 +91,7 @@ def test_the_sandbox_starts_without_it(tmp_path: Path, name: str) -> None:
     assert ran.returncode == 0, ran.stderr
     record, components = ran.stdout.splitlines()
     assert record == "here it is"
-    assert components.split() == [each for each in EXTENSIONS if each not in {name, WITHOUT_COMPONENT}]
+    assert components.split() == [each for each in EXTENSIONS if each not in {name, *WITHOUT_COMPONENT}]
     helped = subprocess.run(
         [sys.executable, "-m", "sandbox", "--help"],
         env=in_a_copy(tmp_path),
