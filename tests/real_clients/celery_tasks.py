@@ -26,5 +26,6 @@ def fails_once(self: Any) -> int:
 if __name__ == "__main__":
     from celery.contrib.testing.worker import start_worker
 
-    with start_worker(app, perform_ping_check=False, pool="solo"):
+    # Ten seconds for the worker's end are too few beside other tests.
+    with start_worker(app, perform_ping_check=False, pool="solo", shutdown_timeout=60):
         sys.stdout.write(f"{add.delay(2, 3).get(timeout=60)} {fails_once.delay().get(timeout=60)}")

@@ -272,11 +272,12 @@ def _other_site(page: str) -> Iterator[str]:
 
 def test_with_a_token_the_printed_address_opens_it_and_no_other_page_does(browser: str) -> None:
     """The token is not in the address bar afterwards; a page elsewhere can neither frame nor read it."""
-    settings = Settings(aws_port=0, control_port=0, data_dir=None, token="not-to-be-guessed")
+    # Cookies are of a host and not of a port: with the token of another test the page would be open at once.
+    settings = Settings(aws_port=0, control_port=0, data_dir=None, token="of-this-test-alone")
     with embedded(settings) as sandbox, open_tab(browser) as tab:
         tab.open(f"{sandbox.control}/")
         assert "sandbox watch" in tab.eval("document.body.innerText")
-        tab.open(f"{sandbox.control}/?token=not-to-be-guessed", lands_at=f"{sandbox.control}/")
+        tab.open(f"{sandbox.control}/?token=of-this-test-alone", lands_at=f"{sandbox.control}/")
         tab.wait(LIVE)
         assert tab.eval("document.cookie") == ""
         status = "fetch('/reset', {method: 'POST'}).then((answer) => answer.status)"
