@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from html import unescape
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -81,15 +81,14 @@ def read_pages(runs: Path = RUNS, most: int = MOST_RUNS) -> list[tuple[str, str]
     What cannot be read is left out, and so is what is more than two folders below.
     """
     files = chain.from_iterable(runs.glob(depth) for depth in ("*.html", "*/*.html", "*/*/*.html"))
-    found: list[tuple[str, str]] = []
-    for file in sorted(files):
-        of_runs = file.name in {INDEX, _REPORT} and (
-            file.parent == runs or (file.parent / _SUMMARY).is_file()
-        )
-        if of_runs or _is_linked(file, runs) or not (title := _read_title(file)):
-            continue
-        found.append((title, quote(file.relative_to(runs).as_posix())))
-    return found[:most]
+    others = (file for file in sorted(files) if not (_is_of_runs(file, runs) or _is_linked(file, runs)))
+    titled = ((_read_title(file), quote(file.relative_to(runs).as_posix())) for file in others)
+    return list(islice(((title, address) for title, address in titled if title), most))
+
+
+def _is_of_runs(file: Path, runs: Path) -> bool:
+    """Whether it is the list of the runs, or the report of one of them."""
+    return file == runs / INDEX or (file.name == _REPORT and (file.parent / _SUMMARY).is_file())
 
 
 def _is_linked(file: Path, runs: Path) -> bool:

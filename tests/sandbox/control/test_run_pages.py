@@ -45,6 +45,8 @@ def test_a_page_in_the_folder_is_listed_and_shown_with_the_places_of_the_port(
     _write(tmp_path / "runs/mine & yours/certificate.html", "Gold & more", "<p>it holds</p>")
     listed = port.get("/runs/").text
     assert '<a href="mine%20%26%20yours/certificate.html">Gold &amp; more</a>' in listed
+    _write(tmp_path / "runs/report.html", "Tables")
+    assert '<a href="report.html">Tables</a>' in port.get("/runs/").text
     shown = port.get("/runs/mine%20%26%20yours/certificate.html").text
     assert "<p>it holds</p>" in shown
     assert '<a href="/docs">Control API</a><a aria-current="page">Certificate</a>' in shown
