@@ -12,12 +12,11 @@ from tests.contract_documents.trial import Outcome, find_documents, try_document
 from tests.schemas.asyncapi.documents import FOLDER
 
 _TRIED: Final = (
-    "calls.yaml",
     "chat.yaml",
-    "lamps.yaml",
-    "prices.json",
-    "structured_events.yaml",
-    "workspace.yaml",
+    *(
+        pytest.param(name, marks=pytest.mark.long)
+        for name in ("calls.yaml", "lamps.yaml", "prices.json", "structured_events.yaml", "workspace.yaml")
+    ),
 )
 """Streams and queues, told apart by schema, by a field, or as events, with an id of their own and without."""
 

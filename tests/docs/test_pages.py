@@ -82,7 +82,7 @@ SLOW = {
     ],
 }
 
-LONG = frozenset(
+OF_SECONDS = frozenset(
     {
         "access.md", "applications.md", "ci.md", "diagnose.md", "extending.md", "faults.md",
         "gateway.md", "how-to/run-in-ci.md", "learn.md", "processing.md", "snapshots.md", "testing.md",
@@ -90,6 +90,13 @@ LONG = frozenset(
     }
 )  # fmt: skip
 """The pages whose commands take seconds together."""
+OF_MINUTES = frozenset(
+    {
+        "certify.md", "how-to/cloudevents.md", "how-to/yesterdays-outage.md", "kinesis-source.md", "learn.md",
+        "pipeline.md", "scenarios.md", "tables.md", "trainers.md",
+    }
+)  # fmt: skip
+"""The pages whose slow commands take half a minute or more."""
 NAMES = ["README.md", *(page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:])]
 _COMMAND = re.compile(r"^\s*(\$ |sandbox \w|curl |pip |docker |make |python -m )", re.MULTILINE)
 _SHELL = """\
@@ -128,7 +135,7 @@ def test_files_are_taken_by_what_loads_them(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.timeout(600)  # as many commands as a page has, on whatever machine
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in NAMES]
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in OF_SECONDS else name for name in NAMES]
 )
 def test_blocks_run(name: str, tmp_path: Path) -> None:
     """What is shown to be typed can be typed; what is shown to come of it does."""
@@ -137,7 +144,14 @@ def test_blocks_run(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", sorted(name for name in NAMES if any("slow" in b.said for b in of(name))))
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in OF_MINUTES else name
+        for name in sorted(NAMES)
+        if any("slow" in block.said for block in of(name))
+    ],
+)
 def test_slow_blocks_run(name: str, tmp_path: Path) -> None:
     """The same with what takes minutes."""
     _run([block for block in of(name) if "not run" not in block.said], tmp_path)

@@ -12,7 +12,7 @@ from tests.docs.pages import ROOT
 from tests.sandbox.certify.trials import build_trial
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(420)
 @pytest.mark.parametrize("role", Role)
 def test_it_reaches_gold(role: Role) -> None:

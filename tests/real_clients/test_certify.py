@@ -30,6 +30,7 @@ def _left(role: Role, *command: str, patience: float = 8.0) -> dict[str, object]
     }
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("kcl")
 def test_the_kcl_passes(kcl: Path) -> None:
     """The KCL 3 with a process for each shard, which are killed with it."""

@@ -135,6 +135,7 @@ def project(tmp_path: Path) -> Iterator[Project]:
     sandbox.close()
 
 
+@pytest.mark.long
 def test_what_sam_deploys_is_invoked(project: Project, tmp_path: Path) -> None:
     """`sam deploy` twice and `sam delete`, with the bucket that SAM makes for itself."""
     sam = installed("SAM", lambda: install.python_environment("sam", install.SAM)) / "sam"

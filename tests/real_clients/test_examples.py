@@ -31,7 +31,7 @@ def _expect_gold(role: Role, *command: str, patience: float = 8.0) -> None:
     assert (certificate.failed, certificate.missed, certificate.level) == ((), (), "gold")
 
 
-@pytest.mark.parametrize("role", Role)
+@pytest.mark.parametrize("role", [Role.CONSUMER, pytest.param(Role.PRODUCER, marks=pytest.mark.long)])
 def test_javascript(role: Role, javascript: Path, tmp_path: Path) -> None:
     """With the AWS SDK for JavaScript and Ajv."""
     node = shutil.which("node")
@@ -55,6 +55,7 @@ def classpath(kcl: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"{folder / 'target/classes'}:{jars}/*"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", Role)
 def test_java(role: Role, classpath: str) -> None:
     """With the AWS SDK for Java 2 and Jackson; the JVM takes its time to start."""

@@ -27,6 +27,7 @@ def start_again(sandbox: Sandbox, folder: Path) -> Sandbox:
     return Sandbox(folder, urlsplit(sandbox.url).port or 0)
 
 
+@pytest.mark.long
 @pytest.mark.xdist_group("kcl")
 def test_the_kcl_goes_on_at_its_leases(tmp_path: Path, kcl: Path) -> None:
     """No record is lost, and none is processed twice."""

@@ -29,6 +29,7 @@ from schemas.bound import CONTRACT
 from tests.extensions.functions.certified_functions import SHAPES
 from tests.parcels import PARCELS
 from tests.sandbox.certify.population.kind import Shape, build_trial
+from tests.sandbox.certify.population.rights import first_of_each
 from tests.sandbox.certify.trials import judge_all, play_stages
 from tests.sandbox.cli.conftest import Ran, elsewhere, sandbox
 
@@ -316,7 +317,7 @@ def test_a_handler_that_always_fails_passes_nothing_and_its_error_is_told(
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", first_of_each(SHAPES))
 def test_a_right_handler_is_accused_of_nothing_where_batches_matter(shape: Shape) -> None:
     """In the stages that only handlers have."""
     trial = build_trial(shape, shape.program, seed=3)

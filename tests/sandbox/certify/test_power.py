@@ -20,6 +20,7 @@ from sandbox.certify.trial import Trial, certify
 from tests.sandbox.certify.population.kind import Shape
 from tests.sandbox.certify.population.kind import build_trial as build_shape
 from tests.sandbox.certify.population.population import SHAPES, WRONG, WrongClient
+from tests.sandbox.certify.population.rights import first_of_each
 from tests.sandbox.certify.trials import build_trial, find_rules, judge_all, play_stages
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -62,7 +63,7 @@ def test_a_wrong_client_fails_the_clause_about_it(wrong: WrongClient, tmp_path: 
 
 @pytest.mark.real_client
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.id)
+@pytest.mark.parametrize("shape", first_of_each(SHAPES))
 def test_a_right_client_fails_nothing(shape: Shape) -> None:
     """A right client of each way of working is accused of nothing, and no rule of a clause finds anything.
 

@@ -27,9 +27,12 @@ _BOUND_SECONDS = 90.0
 @pytest.mark.parametrize(
     ("role", "program", "only"),
     [
-        (Role.CONSUMER, "right_consumer.py", ("throttling:6", "expired iterators:6", "errors:6")),
+        pytest.param(
+            *(Role.CONSUMER, "right_consumer.py", ("throttling:6", "expired iterators:6", "errors:6")),
+            marks=pytest.mark.long,
+        ),
         (Role.CONSUMER, "naive_consumer.py", ("duplicates:6", "delays:6")),
-        (Role.CONSUMER, "naive_consumer.py", ("throttling:6",)),
+        pytest.param(Role.CONSUMER, "naive_consumer.py", ("throttling:6",), marks=pytest.mark.long),
         (Role.PRODUCER, "right_producer.py", ("delays:6", "partial failures:6")),
     ],
 )
@@ -48,6 +51,7 @@ def _run(trial: Trial, planned: Iterable[Stage]) -> tuple[object, ...]:
     return tuple(each.message_id for each in history.sent), struck, verdicts, level
 
 
+@pytest.mark.long
 def test_the_naive_consumer_fails_with_numbers() -> None:
     """It never reads the shards that a split makes; the certificate counts what lies there, in time."""
     trial = replace(python_trial(Role.CONSUMER, CLIENTS / "naive_consumer.py"), level=Level.SILVER)
@@ -58,6 +62,7 @@ def test_the_naive_consumer_fails_with_numbers() -> None:
     assert certificate.seconds < _BOUND_SECONDS
 
 
+@pytest.mark.long
 def test_a_failure_is_made_small() -> None:
     """Of two stages and forty messages one stage and five remain, with the command that plays just these."""
     trial = replace(

@@ -52,6 +52,7 @@ def _trial(role: Role, text: str, folder: Path) -> Trial:
     return replace(trial, contract=PARCELS, groups=frozenset({Group.DELIVERY}))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("role", list(Role))
 def test_a_right_client_of_parcels_passes(role: Role, tmp_path: Path) -> None:
     """Every clause of the group is exercised and passes, as over RDSS."""
@@ -68,6 +69,7 @@ def test_a_wrong_client_of_parcels_fails_the_clause_about_it(wrong: WrongClient,
     assert wrong.kind.clause in {name for name, each in judged.items() if each.verdict == "fail"}
 
 
+@pytest.mark.long
 def test_a_producer_of_messages_that_are_no_lines_is_certified(tmp_path: Path) -> None:
     """It finds binary Avro in base64, one a line, as the command says, and sends what that holds."""
     text = "import base64\n" + CLIENTS.joinpath("right_producer.py").read_text(encoding="utf-8")

@@ -18,7 +18,15 @@ LESSONS = read_course()
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+@pytest.mark.parametrize(
+    "lesson",
+    [
+        pytest.param(
+            each, id=each.name, marks=[pytest.mark.long] if each.name == "10-claims-and-poison" else ()
+        )
+        for each in LESSONS
+    ],
+)
 def test_the_broken_client_fails_as_the_lesson_says_and_the_solution_passes(
     lesson: Lesson, tmp_path: Path
 ) -> None:

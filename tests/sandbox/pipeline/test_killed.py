@@ -34,7 +34,7 @@ from tests.sandbox.pipeline.workload import INTERPRETED, Endpoint, Load, load
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.spark, pytest.mark.long, pytest.mark.timeout(400)]
 
 _RUN = """
 import json
