@@ -6,7 +6,9 @@ import argparse
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench import certify, kinesis, report
+import msgspec
+
+from tests.bench import against, certify, kinesis, report
 
 DEEP = 10_000_000
 LONG = ("certify", "long_pipeline", "reconciliation")
@@ -28,7 +30,16 @@ def main() -> int:
         help="one subject of Kinesis, or one kind of client of certify, by its name; repeatable",
     )
     parser.add_argument("--area", action="append", choices=sorted(areas()), help="one area; repeatable")
+    parser.add_argument(
+        "--rows", type=Path, help="write what is measured to this file as JSON, and nowhere else"
+    )
+    parser.add_argument("--against", metavar="COMMIT", help="measure the areas with a commit too, in turns")
+    parser.add_argument("--turns", type=int, default=5, help="turns with --against (default: %(default)s)")
     options = parser.parse_args()
+    if options.against:
+        for area in options.area or parser.error("--against needs an --area"):
+            against.show(area, options.against, against.compare(area, options.against, options.turns))
+        return 0
     deep = options.depth == DEEP
     for area in options.area or [name for name in sorted(areas()) if deep or name not in LONG]:
         if area == "kinesis":
@@ -37,6 +48,9 @@ def main() -> int:
             rows = list(certify.measure(tuple(options.only)))
         else:
             rows = list(import_module(areas()[area]).measure())
+        if options.rows:
+            options.rows.write_bytes(msgspec.json.encode(rows))
+            continue
         report.show(area, rows)
         if not options.only:
             report.write(area, rows)

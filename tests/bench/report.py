@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from emulator.clock import Clock
-from tests.bench.rows import US, Row, ratio
+from tests.bench.rows import LIMITS, US, Row, ratio
 
 FOLDER = Path(__file__).parent
 _HEAD = """# Benchmark
@@ -23,9 +23,10 @@ _HEAD = """# Benchmark
 {machine}. `make bench` makes this file, and `make bench ARGS="--area NAME"` renews an area of it.
 
 An area's subjects were measured in one run, alone, one after another, over loopback, by the same
-client; each peer was installed by itself. In brackets: how many times better we are. A column
-`nothing` is the client's own cost: a server that only answers. Our records are on disk and survive
-`kill -9`; other emulators keep them in memory.
+client; each peer was installed by itself. In brackets: how many times better we are. A limit that
+nobody passes says how much of it we reach: `nothing` is a server that only answers, others are the
+disk's own write, a bare reader, or no relay between. Our records are on disk and survive `kill -9`;
+other emulators keep them in memory.
 """
 
 
@@ -44,7 +45,9 @@ class Entry(msgspec.Struct, frozen=True):
 def show(area: str, rows: list[Row]) -> None:
     """The table on standard error: a line a measure, a column a subject, our advantage in brackets."""
     entries = _entries(area, rows)
-    table = Table(title=f"{area}: measured in turn, in one run; (n x) is how many times better we are")
+    table = Table(
+        title=f"{area}: measured in turn, in one run; (n x) is our advantage, (n of it) how near a limit"
+    )
     table.add_column("measure")
     for subject in _subjects(entries):
         table.add_column(subject, justify="right")
@@ -117,10 +120,10 @@ def _cell(entry: Entry | None) -> str:
     if entry is None:
         return "-"
     value = f"{entry.value:,.0f}" if abs(entry.value) >= 100 else f"{entry.value:.3g}"
-    if entry.ratio is None or entry.subject in (US, "nothing"):
+    if entry.ratio is None or entry.subject == US:
         return value
     times = f"{entry.ratio:.2g}" if entry.ratio < 100 else f"{entry.ratio:,.0f}"
-    return f"{value} ({times} x)"
+    return f"{value} ({times} of it)" if entry.subject in LIMITS else f"{value} ({times} x)"
 
 
 def _machine() -> str:

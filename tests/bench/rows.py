@@ -7,6 +7,10 @@ from typing import Literal, NamedTuple
 Better = Literal["less", "more"]
 
 US = "rdss-sandbox"
+LIMITS = frozenset(
+    {"nothing", "directly", "a loop that writes and flushes", "Spark's JSON reader", "msgspec, jsonschema-rs"}
+)
+"""Subjects that do less than anybody can: a server that only answers, the disk's own write, a bare reader."""
 
 
 class Row(NamedTuple):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from tests.bench import report
+from tests.bench import against, report
+from tests.bench.against import ROOT, compare, pair_up
 from tests.bench.load import BadAnswerError, Connection, drained, put_records, rendered, repeated
 from tests.bench.rows import US, Row, ratio
 from tests.bench.soak import soak
@@ -75,6 +77,36 @@ def test_an_area_is_renewed_and_the_others_stay(tmp_path: object, monkeypatch: p
     assert "| ready, s | 1 | 4 (4 x) |" in written
     assert "(2 x)" not in written
     assert written.index("## size") < written.index("## speed")
+
+
+def test_a_limit_says_how_much_of_it_we_reach(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that only answers is no peer: nobody is better than that."""
+    monkeypatch.setattr(report, "FOLDER", tmp_path)
+    report.write("speed", [Row("ready", US, 4.0, "s"), Row("ready", "nothing", 1.0, "s")])
+    assert "| ready, s | 4 | 1 (0.25 of it) |" in (report.FOLDER / "results.md").read_text()
+
+
+def test_a_commit_is_compared_by_the_median_of_its_turns() -> None:
+    """A turn that something else disturbed does not decide, and what one of both has not is left out."""
+    ours, theirs = ([Row("ready", US, value, "s"), Row("ready", "peer", 1.0, "s")] for value in (2.0, 4.0))
+    slow = [Row("ready", US, 90.0, "s"), Row("new", US, 1.0, "s")]
+    (found,) = pair_up([ours, slow, ours], [theirs, theirs, theirs])
+    assert (found.times, max(found.ours), found.theirs) == (2.0, 90.0, (4.0, 4.0, 4.0))
+
+
+@pytest.mark.slow
+def test_an_area_is_measured_with_a_commit_too(capfd: pytest.CaptureFixture[str]) -> None:
+    """The commit's own product is what is measured, and nothing of it stays."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("no commits here: this is no checkout")
+    compared = compare("contracts", "HEAD", turns=1)
+    assert compared
+    against.show("contracts", "HEAD", compared)
+    assert "contracts: in turns" in capfd.readouterr().err
+    listed = subprocess.run(
+        ["git", "-C", str(ROOT), "worktree", "list"], check=True, capture_output=True, text=True
+    )
+    assert "bench-" not in listed.stdout
 
 
 def test_the_soak_loses_and_repeats_nothing() -> None:
