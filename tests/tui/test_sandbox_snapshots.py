@@ -89,9 +89,13 @@ async def _look(control: str, size: tuple[int, int], keys: tuple[str, ...]) -> s
     async with opened(AsyncClient(control), size=size) as pilot:
         for key in keys:
             await until(pilot, lambda: _is_ready(pilot))
-            # Which columns are drawn depends on the rows that came: at both ends all of them did.
-            await pilot.press(*((key, "g", "G") if key == "1" else (key,)))
+            await pilot.press(key)
             await pilot.pause()
+            # Which columns are drawn depends on the rows that came: at both ends all of them did.
+            for end in "gG" if key == "1" else "":
+                await until(pilot, lambda: isinstance(seen := pilot.app.focused, RowList) and seen.total > 1)
+                await pilot.press(end)
+                await pilot.pause()
         seen = [""]
         while len(seen) < _ALIKE or len({*seen[-_ALIKE:]}) > 1:
             await pilot.pause(0.3)
