@@ -82,7 +82,8 @@ class Certificate(msgspec.Struct, frozen=True):
 
     ``levels`` has a verdict for each level: of its own clauses and those below, the worst. ``remarks`` are
     sentences that come before any verdict, such as that the client told nothing. ``stages`` has a sentence on
-    what the kit did in each stage, by its name.
+    what the kit did in each stage, by its name. ``part_of`` names all stages of the run of
+    which this is a part; empty for a whole run.
     """
 
     kit: dict[str, Any]
@@ -98,6 +99,7 @@ class Certificate(msgspec.Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     smallest: tuple[SmallestRun, ...] = ()
     stages: dict[str, str] = {}
+    part_of: tuple[str, ...] = ()
 
     @property
     def failed(self) -> tuple[str, ...]:

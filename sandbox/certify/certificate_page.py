@@ -28,8 +28,11 @@ _MEANINGS: Final = {
 _SHOWN: Final = 3
 
 
-def page(certificate: Certificate, history: History) -> str:
-    """The whole HTML document: failures first, what passes folded, the whole run behind them."""
+def page(certificate: Certificate, history: History | None) -> str:
+    """The whole HTML document: failures first, what passes folded, the whole run behind them.
+
+    Without a history it has no pictures.
+    """
     title = f"{certificate.role}: {certificate.level or 'not certified'}"
     body = "\n".join(
         (
@@ -38,12 +41,18 @@ def page(certificate: Certificate, history: History) -> str:
             _smallest(certificate),
             _missed(certificate),
             _passes(certificate),
-            "<section class=whole><h2>The whole run</h2><p class=hint>From left to right as it happened;",
-            "a vertical line begins a stage. Point at a mark to see what it is.</p>",
-            f"{draw_run(history)}</section>",
+            *([] if history is None else _whole_run(history)),
         )
     )
     return _FRAME.render(title, body)
+
+
+def _whole_run(history: History) -> tuple[str, ...]:
+    return (
+        "<section class=whole><h2>The whole run</h2><p class=hint>From left to right as it happened;",
+        "a vertical line begins a stage. Point at a mark to see what it is.</p>",
+        f"{draw_run(history)}</section>",
+    )
 
 
 def _head(certificate: Certificate) -> str:
@@ -89,21 +98,23 @@ def _style(verdict: ClauseVerdict) -> str:
     return {ClauseVerdict.PASS: "pass", ClauseVerdict.FAIL: "fail"}.get(verdict, "open")
 
 
-def _failures(certificate: Certificate, history: History) -> str:
+def _failures(certificate: Certificate, history: History | None) -> str:
     failed = [each for each in certificate.tried if each.verdict is ClauseVerdict.FAIL]
     drawn: set[str] = set()
     articles = "".join(_failure(each, certificate.stages, history, drawn) for each in failed)
     return f"<section><h2>What failed</h2>{articles}</section>" if failed else ""
 
 
-def _failure(result: ClauseResult, stages: Mapping[str, str], history: History, drawn: set[str]) -> str:
+def _failure(
+    result: ClauseResult, stages: Mapping[str, str], history: History | None, drawn: set[str]
+) -> str:
     """One failed clause. A stage's picture comes once: ``drawn`` has those that came, and is added to."""
     found = sorted(result.evidence, key=lambda each: not each.output)
     order = list(dict.fromkeys(each.stage for each in found))
     by_stage = groupby(sorted(found, key=lambda each: order.index(each.stage)), lambda each: each.stage)
     parts = []
     for stage, findings in by_stage:
-        picture = "" if stage in drawn else draw_stage(history, stage)
+        picture = "" if history is None or stage in drawn else draw_stage(history, stage)
         drawn.add(stage)
         parts.append(_stage(stage, stages.get(stage, ""), list(findings), picture))
     advice = f"<p class=note><b>What to do.</b> {escape(result.advice)}</p>" if result.advice else ""

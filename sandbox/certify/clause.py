@@ -17,19 +17,22 @@ from schemas.contract import Contract, describe_contract
 
 SPECIFICATION: Final = "RDSS Message API 4.0.0"
 _RDSS: Final = "rdss"
-_MOST_FINDINGS: Final = 20
+MOST_FINDINGS: Final = 20
 _LAST_LINES: Final = 5
 NEVER_LANDED: Final = "stimulus-never-landed"
 NEVER_USED: Final = "feature-never-used"
 NOTHING_TOLD: Final = "nothing-told"
+NEEDS_PATIENCE: Final = "needs-patience"
+EXITED_EARLY: Final = "client-exited-early"
+JUDGE_ERROR: Final = "judge-error"
 REASONS: Final = {
     NEVER_LANDED: "nothing that tries it reached the client",
-    "client-exited-early": "the client had ended by itself with an error",
+    EXITED_EARLY: "the client had ended by itself with an error",
     NEVER_USED: "the client does not work that way",
-    "needs-patience": "a stage was cut while the client was at work; --patience gives it longer",
+    NEEDS_PATIENCE: "a stage was cut while the client was at work; --patience gives it longer",
     NOTHING_TOLD: "the client reported none of the messages that it got",
     "not-observable": "the client does not print what is needed to judge it",
-    "judge-error": "the judge of this clause failed; the other verdicts stand",
+    JUDGE_ERROR: "the judge of this clause failed; the other verdicts stand",
     "deselected": "--group left it out",
     "not-in-level": "--level left it out",
 }
@@ -137,7 +140,7 @@ def is_rdss(contract: Contract) -> bool:
 
 def judged(exposure: int, findings: Iterable[Finding], reason: str = NEVER_LANDED) -> Judgement:
     """Build a judgement that keeps the first findings only."""
-    return Judgement(exposure, tuple(findings)[:_MOST_FINDINGS], reason)
+    return Judgement(exposure, tuple(findings)[:MOST_FINDINGS], reason)
 
 
 def report(history: History, at: float, sentence: str, **facts: Any) -> Finding:
@@ -174,11 +177,11 @@ def judge_clause(clause: Clause, history: History) -> Judgement:
             return Judgement(0, tuple(_early_ends(clause, history)), NOTHING_TOLD)
         judgement = clause.judge(history)
         # A clause knows more than a rule of what was sent and told, so its own words come first.
-        breaches = judgement.findings or tuple(_judge_by_rules(clause, history))[:_MOST_FINDINGS]
+        breaches = judgement.findings or tuple(_judge_by_rules(clause, history))[:MOST_FINDINGS]
         placed = (_place(each, history) for each in breaches)
         return replace(judgement, findings=(*_early_ends(clause, history), *placed))
     except Exception as error:  # noqa: BLE001 -- one judge's failure must not hide the verdicts of the others
-        return Judgement(0, (), f"judge-error: {error!r}")
+        return Judgement(0, (), f"{JUDGE_ERROR}: {error!r}")
 
 
 def _judge_by_rules(clause: Clause, history: History) -> Iterator[Finding]:

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rdss_sandbox.shapes.certificate import ClauseResult, ClauseVerdict
-from sandbox.certify.clause import NEVER_LANDED, NEVER_USED, Clause, Judgement, judge_clause
+from sandbox.certify.clause import (
+    EXITED_EARLY,
+    NEEDS_PATIENCE,
+    NEVER_LANDED,
+    NEVER_USED,
+    Clause,
+    Judgement,
+    judge_clause,
+)
 from sandbox.certify.history import History, Level
 from schemas.bound import CONTRACT
 from schemas.contract import Contract
 
 KIT_VERSION: Final = 1
-NEEDS_PATIENCE: Final = "needs-patience"
 _NONE: Final[Mapping[str, str]] = {}
 
 
@@ -40,8 +48,24 @@ def judge_clauses(
         )
         for clause in clauses
     )
+    return results, find_level(results)
+
+
+def judge_exposure(judgement: Judgement, needed: float) -> tuple[ClauseVerdict, str | None]:
+    """The verdict of a judgement, and its reason where it neither passes nor fails."""
+    if judgement.findings:
+        return ClauseVerdict.FAIL, None
+    if not judgement.exposure and judgement.reason == NEVER_USED:
+        return ClauseVerdict.NOT_APPLICABLE, NEVER_USED
+    if judgement.exposure < needed:
+        return ClauseVerdict.NOT_EXERCISED, judgement.reason
+    return ClauseVerdict.PASS, None
+
+
+def find_level(results: Iterable[ClauseResult]) -> str | None:
+    """The name of the highest level reached."""
     levels = reversed(judge_levels(results).items())
-    return results, next((name for name, each in levels if each is ClauseVerdict.PASS), None)
+    return next((name for name, each in levels if each is ClauseVerdict.PASS), None)
 
 
 def judge_levels(results: Iterable[ClauseResult]) -> dict[str, ClauseVerdict]:
@@ -66,13 +90,7 @@ def count_verdicts(results: Sequence[ClauseResult]) -> dict[str, int]:
 def _result(
     clause: Clause, judgement: Judgement, history: History, replay: str, contract: Contract
 ) -> ClauseResult:
-    verdict, reason = ClauseVerdict.PASS, None
-    if judgement.findings:
-        verdict = ClauseVerdict.FAIL
-    elif not judgement.exposure and judgement.reason == NEVER_USED:
-        verdict, reason = ClauseVerdict.NOT_APPLICABLE, NEVER_USED
-    elif judgement.exposure < clause.needed:
-        verdict, reason = ClauseVerdict.NOT_EXERCISED, _reason(judgement, history)
+    verdict, reason = judge_exposure(replace(judgement, reason=_reason(judgement, history)), clause.needed)
     return ClauseResult(
         clause.id,
         clause.group,
@@ -95,4 +113,4 @@ def _reason(judgement: Judgement, history: History) -> str:
     if any(end.impatient for end in history.ends):
         return NEEDS_PATIENCE
     gone = any(life.end == "itself" and life.code for life in history.lives)
-    return "client-exited-early" if gone else NEVER_LANDED
+    return EXITED_EARLY if gone else NEVER_LANDED

@@ -73,6 +73,7 @@ class ConsumerRun:
             reads = self._wait_until_reading()
             for stage in stages:
                 progress(stage.name)
+                self._messages.begin(stage.name)
                 attempt.enter(stage)
                 try:
                     self._plays[stage.name](stage)

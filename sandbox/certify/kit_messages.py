@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from emulator.clock import Clock
+from emulator.rng import Chance
 from rdss_sandbox.files.filed_messages import read_filed_messages
 from rdss_sandbox.files.ndjson import is_line
 from schemas.contract import Code, Contract, Sample, describe_contract
@@ -26,28 +27,43 @@ class KitMessages:
 
     ``maker`` makes all others. ``codes`` are those that a message alone can cause, without that of expiry,
     and that of size where no record is larger than a message may be; ``releases`` the older ones whose
-    messages are still taken. The first good messages are those that were ``recorded``.
+    messages are still taken. The first good messages are those that were ``recorded``. Those of a stage
+    depend on the seed and the stage alone, so that it can be played by itself.
     """
 
     def __init__(self, contract: Contract, seed: int, recorded: Iterable[Sample] = ()) -> None:
         assert contract.samples is not None
         self._contract = contract
+        self._chance = Chance(seed)
         self._recorded = iter(recorded)
-        self.maker = contract.samples.from_seed(seed, now=Clock().time())
+        self._made: set[str] = set()
+        self._begin = contract.samples.from_seed
+        self.maker = self._begin(seed, now=Clock().time())
         self._kind = contract.samples.kinds[0]
         left_out = {contract.expired, contract.oversize if contract.max_bytes >= _LARGEST_RECORD else None}
         self.codes = tuple(code for code in contract.samples.codes if code not in left_out)
         self.releases = contract.samples.releases
 
+    def begin(self, stage: str) -> None:
+        """Make the messages of a stage from here on; what an earlier one had is not made again."""
+        seed = self._chance.draws("messages", stage).getrandbits(32)
+        self.maker = self._begin(seed, now=Clock().time())
+
     def good(self) -> Sample:
         """A valid message."""
-        return next(self._recorded, None) or self.maker.message(self._kind)
+        found = next(self._recorded, None) or self.maker.message(self._kind)
+        while found.key in self._made:
+            found = self.maker.message(self._kind)
+        self._made.add(found.key)
+        return found
 
     def bad(self, code: Code) -> Sample:
         """A message that deserves a code, under its own id where that can still be read."""
         made = self.maker.bad(code)
         for _ in range(_TRIES):
-            if (known := self._contract.peek(*made).message_id) is not None:
+            known = self._contract.peek(*made).message_id
+            if known is not None and known not in self._made:
+                self._made.add(known)
                 return Sample(made.data, known)
             made = self.maker.bad(code)
         return made

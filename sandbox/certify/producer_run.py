@@ -87,6 +87,7 @@ class ProducerRun:
         keys = self._file.with_name(KEYS_NAME)
         with self._file.open("ab") as file, keys.open("a", encoding="utf-8") as names:
             for stage in stages:
+                self._messages.begin(stage.name)
                 made = [self._make_message(stage) for _ in range(stage.messages)]
                 file.writelines(self._write_line(each.data) + b"\n" for each in made)
                 names.writelines(f"{each.key}\n" for each in made)

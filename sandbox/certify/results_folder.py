@@ -18,16 +18,20 @@ _COLOURS: Final = {"gold": "#b8860b", "silver": "#708090", "bronze": "#a0522d", 
 _CHARACTER: Final = 7
 
 
-def write_results(certificate: Certificate, history: History, folder: Path) -> None:
-    """Write all files into the folder, which is made if it is not there. Raises OSError."""
+def write_results(certificate: Certificate, history: History | None, folder: Path) -> None:
+    """Write all files into the folder, which is made if it is not there. Raises OSError.
+
+    Without a history, of which a certificate of parts has none, there are no pictures and no events.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     whole = msgspec.json.format(msgspec.json.encode(certificate), indent=2)
+    events = () if history is None else (("events.ndjson", encode_history(history)),)
     for name, content in (
         (FILE, (whole, b"\n")),
         ("certificate.html", (page(certificate, history).encode(),)),
         ("junit.xml", (junit(certificate),)),
         ("badge.svg", (badge(certificate).encode(),)),
-        ("events.ndjson", encode_history(history)),
+        *events,
     ):
         # A link of that name is replaced, and what it leads to stays as it is.
         (folder / name).unlink(missing_ok=True)

@@ -65,11 +65,20 @@ class Trial:
         return self.contract if self.certified.headers else self.contract.without_headers
 
     @property
+    def every(self) -> tuple[Stage, ...]:
+        """The stages of the whole run."""
+        return stages(self.certified.stages[self.role], self.level, self.groups, self.clauses)
+
+    @property
     def planned(self) -> tuple[Stage, ...]:
         """The stages to play. Raises ``ValueError`` for one in ``only`` that is not there."""
-        declared = self.certified.stages[self.role]
-        every = stages(declared, self.level, self.groups, self.clauses)
-        return narrow(every, self.only) if self.only else every
+        return narrow(self.every, self.only) if self.only else self.every
+
+    @property
+    def part_of(self) -> tuple[str, ...]:
+        """The names of all stages of the run that this is a part of; none for one with other messages."""
+        is_part = self.only and set(self.planned) <= set(self.every)
+        return tuple(each.name for each in self.every) if is_part else ()
 
     @property
     def clauses(self) -> list[Clause]:
@@ -101,7 +110,12 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
     digests = {str(path): sha256(path.read_bytes()).hexdigest() for path in trial.subject}
     return (
         Certificate(
-            kit={"version": KIT_VERSION, "sandbox": version("rdss-sandbox"), "clauses": len(results)},
+            kit={
+                "version": KIT_VERSION,
+                "sandbox": version("rdss-sandbox"),
+                "clauses": len(results),
+                "contract": describe_contract(trial.contract),
+            },
             subject={"command": list(trial.client.command), "files": digests},
             role=trial.certified.subcommand or trial.role,
             channel=trial.channel,
@@ -113,6 +127,7 @@ def certify(trial: Trial, progress: Progress) -> tuple[Certificate, History]:
             levels=judge_levels(results),
             remarks=(*remarks(history, planned, trial.client.patience), *_unasked(trial)),
             stages={each.name: trial.certified.does[each.name] for each in planned},
+            part_of=trial.part_of,
         ),
         history,
     )

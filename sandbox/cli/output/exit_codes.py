@@ -43,6 +43,7 @@ CODES: Final = {
     "rdss_sandbox.transports.UnreachableError": Exit.ENVIRONMENT,
     "sandbox.adaptor.application_api.ApplicationUnavailableError": Exit.ENVIRONMENT,
     "sandbox.adaptor.mapping_file.MappingError": Exit.USAGE,
+    "sandbox.certify.certificate_parts.PartsError": Exit.USAGE,
     "sandbox.certify.client_process.ClientNotStartedError": Exit.ENVIRONMENT,
     "sandbox.certify.comparison.NoCertificateError": Exit.USAGE,
     "sandbox.demo.demonstration.UnusableFileError": Exit.USAGE,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
@@ -12,7 +13,7 @@ from sandbox.cli.command_table import list_commands_of
 from sandbox.cli.options.channel_kinds import KindOfChannel
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.printing import json_option, print_json, print_styled
-from sandbox.cli.verdicts.trial_options import TrialOptions, trial_options
+from sandbox.cli.verdicts.trial_options import TrialOptions, find_exit_code, trial_options
 
 _PATIENCE_SECONDS = 8.0
 
@@ -51,6 +52,48 @@ def list_(as_json: bool) -> None:
         click.echo(f"  {about}")
         text = f"{each['demand']} Tried: {each['exercise']}"
         click.echo(click.wrap_text(text, min(get_terminal_size().columns, 100), "  ", "  "))
+
+
+@certify.command()
+@click.argument(
+    "parts", nargs=-1, required=True, metavar="DIR...", type=click.Path(file_okay=False, path_type=Path)
+)
+@click.option(
+    "--to",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write the certificate here: JSON, a page, JUnit XML, a badge.",
+)
+@click.option(
+    "--compare",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Say what changed since the certificate in this folder.",
+)
+@json_option
+def merge(parts: tuple[Path, ...], to: Path | None, compare: Path | None, as_json: bool) -> int:
+    """Merge the certificates of parts, made with --stage and --to, into that of one run.
+
+    Each DIR has the certificate of some stages. Together they have all stages of one client, seed and level.
+    The exit code is that of the whole.
+    """
+    from sandbox.certify.certificate_parts import merge_parts
+    from sandbox.certify.comparison import compare_certificates, read_certificate
+    from sandbox.certify.results_folder import write_results
+    from sandbox.cli.verdicts.certify_output import show_certificate, show_lines, show_smallest
+
+    before = None if compare is None else read_certificate(compare)
+    certificate = merge_parts({str(folder): read_certificate(folder) for folder in parts})
+    if to is not None:
+        write_results(certificate, None, to)
+    if as_json:
+        print_json(certificate)
+    else:
+        show_certificate(certificate, to)
+        if before is not None:
+            show_lines(compare_certificates(before, certificate))
+        show_smallest(certificate)
+    return find_exit_code(certificate)
 
 
 _ENVIRONMENT = """\

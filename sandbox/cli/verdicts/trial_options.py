@@ -15,6 +15,7 @@ from sandbox.cli.output.exit_codes import CommandFailedError, Exit, sigterm_as_i
 from sandbox.cli.output.printing import json_option, print_json
 
 if TYPE_CHECKING:
+    from rdss_sandbox.shapes.certificate import Certificate
     from sandbox.certify.certified_kinds import Certified
     from sandbox.certify.told_lines import ReadLine
     from sandbox.certify.trial import Trial
@@ -127,9 +128,14 @@ class TrialOptions(NamedTuple):
                     show_smallest(certificate)
         if self.as_json:
             print_json(certificate)
-        if certificate.failed:
-            return Exit.FAIL
-        return Exit.INCONCLUSIVE if certificate.missed else Exit.PASS
+        return find_exit_code(certificate)
+
+
+def find_exit_code(certificate: Certificate) -> Exit:
+    """The exit code that says what a certificate does."""
+    if certificate.failed:
+        return Exit.FAIL
+    return Exit.INCONCLUSIVE if certificate.missed else Exit.PASS
 
 
 def _take_tape(trial: Trial, tape: Path) -> Trial:
