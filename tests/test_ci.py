@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ import pytest
 import yaml
 
 from emulator.machine import process_ids
+from sandbox.certify.history import Level
+from sandbox.certify.stages import CONSUMER
 from tests.ci_schemas import check_schema
+from tests.docs.pages import blocks
 
 ROOT = Path(__file__).parents[1]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -168,3 +172,42 @@ def test_every_step_runs_from_a_clone(tmp_path: Path) -> None:
 
     assert [code for _, code in done] == [0] * 6, done
     assert json.loads((runner.workspace / "mine.json").read_text())["profile"] == "embedded"
+
+
+def _read_parallel_jobs() -> dict[str, tuple[list[str], str, str]]:
+    """The stages, the line of a part and that of the merge, of GitHub and GitLab, as docs/ci.md has them."""
+    github, gitlab = (
+        yaml.safe_load(each.text)
+        for each in blocks(ROOT / "docs" / "ci.md")
+        if each.language == "yaml" and "certify merge" in each.text
+    )
+    part, whole = github["jobs"]["part"], github["jobs"]["certificate"]
+    steps = (step.get("with", {}) for job in (part, whole) for step in job["steps"])
+    play, merge = (each["run"] for each in steps if "run" in each)
+    (matrix,) = gitlab["part"]["parallel"]["matrix"]
+    return {
+        "github": (part["strategy"]["matrix"]["stage"], play.replace("${{ matrix.stage }}", "$STAGE"), merge),
+        "gitlab": (matrix["STAGE"], *gitlab["part"]["script"], *gitlab["certificate"]["script"]),
+    }
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("ci", ["github", "gitlab"])
+def test_the_jobs_of_a_certificate_in_parallel(tmp_path: Path, ci: str) -> None:
+    """Their lines as they stand: every stage of the level has its job, and their certificate is silver."""
+    stages, part, whole = _read_parallel_jobs()[ci]
+    assert stages == [each.name for each in CONSUMER if each.level <= Level.SILVER]
+    client = ROOT / "tests" / "sandbox" / "certify" / "clients" / "right_consumer.py"
+    (tmp_path / "consumer.py").write_bytes(client.read_bytes())
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+
+    def run(line: str, stage: str = "") -> int:
+        environment = {**os.environ, "PATH": path, "STAGE": stage}
+        shell = ["bash", "-e", "-o", "pipefail", "-c", line]
+        return subprocess.run(shell, cwd=tmp_path, env=environment, check=False, timeout=240).returncode
+
+    with ThreadPoolExecutor(3) as pool:
+        assert [*pool.map(lambda stage: run(part, stage), stages)] == [0] * len(stages)
+    assert run(whole) == 0
+    assert json.loads((tmp_path / "certificate" / "certificate.json").read_bytes())["level"] == "silver"
