@@ -31,7 +31,7 @@ def list_clause_lines(certificate: Certificate) -> tuple[Line, ...]:
 def teach(certificate: Certificate) -> Teaching:
     """What the kit did, and what a failure was made small to."""
     command = shlex.join(certificate.subject["command"])
-    what = f"The kit tried {command} as a {certificate.role} of {certificate.channel}."
+    what = f"certify tried {command} as a {certificate.role} of {certificate.channel}."
     return Teaching(happens=what, why=certificate.smallest[0].sentence if certificate.smallest else "")
 
 

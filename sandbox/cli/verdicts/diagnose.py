@@ -69,6 +69,8 @@ def diagnose(
             _watch(client, stream, name, as_json=as_json)
             return
         found = _look(client, stream, name)
+        if stream and not found.findings:
+            client.stream(stream)  # refused where there is none: nothing is found of a name that is mistyped
         _show(found, list(found.findings), rules=rules, as_json=as_json)
 
 

@@ -38,6 +38,13 @@ def test_nothing_to_find(ask: Ask) -> None:
     assert (found.code, found.out.startswith("0 findings about 0 clients; ")) == (0, True)
 
 
+def test_nothing_is_found_of_a_stream_that_there_is_not(ask: Ask) -> None:
+    """A name that is mistyped is no stream without faults."""
+    refused = ask("diagnose", "--stream", "inptu")
+    assert (refused.code, "inptu" in refused.err) == (2, True)
+    assert ask("diagnose", "--stream", "input").code == 0
+
+
 @pytest.mark.usefixtures("careless")
 def test_findings_have_the_client_the_evidence_and_what_to_do(ask: Ask) -> None:
     """Exit code 1; --json is the diagnosis as the control API gives it."""
