@@ -311,7 +311,7 @@ class ClientRecord:
         answers = response.get("Records", (response,))
         stream = stream_named(request) or ""
         failed = [each.get("ErrorCode", "") for each in answers]
-        places = [position(each.get("SequenceNumber") or "") for each in answers]
+        places = (position(each.get("SequenceNumber") or "") for each in answers)
         if (place := next(filter(None, places), None)) is not None:
             writing = self.writings.get(place.stream) or self._begin_writing(place.stream)
             writing.calls += 1

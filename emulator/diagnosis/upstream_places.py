@@ -30,6 +30,8 @@ from rdss_sandbox.shapes.recorded_exchange import Reading, ShardReads, ShardStat
 _FIRST_LABEL: Final = 10**12
 _GAP: Final = 16
 _MOST_KNOWN: Final = 100_000
+_FORGOTTEN_AT_ONCE: Final = 10_000
+"""A list is moved when its first is taken away: for each record that would be dear."""
 _MOST_ITERATORS: Final = 10_000
 _UNKNOWN: Final = "unknown"
 """An iterator whose place is not known. The engine cannot read it, so that no other is taken for it."""
@@ -54,7 +56,10 @@ class _KnownPlaces:
 
     def find_label(self, number: int) -> int:
         """The label of a record, which is known from now on."""
-        at = bisect_left(self.numbers, number)
+        if self.numbers and number > self.numbers[-1]:
+            at = len(self.numbers)
+        else:
+            at = bisect_left(self.numbers, number)
         if at < len(self.numbers) and self.numbers[at] == number:
             return self.labels[at]
         low = self.labels[at - 1] if at else 0
@@ -66,10 +71,10 @@ class _KnownPlaces:
             label = low + _GAP if at else _FIRST_LABEL
         self.numbers.insert(at, number)
         self.labels.insert(at, label)
-        if len(self.numbers) > _MOST_KNOWN:
-            # Its number stays counted, or all behind it would move.
-            del self.numbers[0], self.labels[0]
-            self.dropped += 1
+        if len(self.numbers) >= _MOST_KNOWN + _FORGOTTEN_AT_ONCE:
+            # Their numbers stay counted, or all behind them would move.
+            del self.numbers[:_FORGOTTEN_AT_ONCE], self.labels[:_FORGOTTEN_AT_ONCE]
+            self.dropped += _FORGOTTEN_AT_ONCE
         return label
 
     @property
@@ -124,10 +129,9 @@ class UpstreamPlaces:
         if operation == "GetRecords":
             return self._note_records(request, response)
         if operation == "PutRecord":
-            return request, self._number_record(stream_named(request) or "", response)
+            return request, self._number_records(request, [response])[0]
         if operation == "PutRecords":
-            stream = stream_named(request) or ""
-            records = [self._number_record(stream, each) for each in response.get("Records", ())]
+            records = self._number_records(request, response.get("Records", ()))
             return request, {**response, "Records": records}
         if operation == "DeleteStream":
             with self._lock:
@@ -202,20 +206,35 @@ class UpstreamPlaces:
             labels = [known.find_label(int(each["SequenceNumber"])) for each in records]
             start = labels[0] if label is None and labels else label
             reached = labels[-1] + 1 if labels else start
-            event: Shape = {"Records": [{"SequenceNumber": self._write(shard, each)} for each in labels]}
+            begins, now = prefix(0, shard.shard, shard.stream), self._now_ms()
+            event: Shape = {
+                "Records": [{"SequenceNumber": write_number(begins, each, now)} for each in labels]
+            }
             if following := response.get("NextShardIterator"):
                 self._keep(following, shard, reached)
                 event["NextShardIterator"] = _write_token(shard, reached)
         return {**request, "ShardIterator": _write_token(shard, start)}, event
 
-    def _number_record(self, stream: str, answer: Shape) -> Shape:
-        shard_id, number = answer.get("ShardId"), answer.get("SequenceNumber")
-        if not shard_id or not number:
-            return answer
-        shard = self._find_shard(stream, shard_id)
+    def _number_records(self, request: Shape, answers: Iterable[Shape]) -> list[Shape]:
+        """What a put was answered for each record, with labels in their numbers."""
+        stream = self.number_of(stream_named(request) or "")
+        now = self._now_ms()
+        shards: dict[str, tuple[_KnownPlaces, str]] = {}
+        numbered = []
         with self._lock:
-            label = self._known.setdefault(shard, _KnownPlaces()).find_label(int(number))
-        return {**answer, "SequenceNumber": self._write(shard, label)}
+            for answer in answers:
+                shard_id, number = answer.get("ShardId"), answer.get("SequenceNumber")
+                if not shard_id or not number:
+                    numbered.append(answer)
+                    continue
+                if shard_id not in shards:
+                    shard = _UpstreamShard(stream, _index_of(shard_id))
+                    known = self._known.setdefault(shard, _KnownPlaces())
+                    shards[shard_id] = known, prefix(0, shard.shard, shard.stream)
+                known, begins = shards[shard_id]
+                label = known.find_label(int(number))
+                numbered.append({**answer, "SequenceNumber": write_number(begins, label, now)})
+        return numbered
 
     def _find_shard(self, stream: str, shard_id: str) -> _UpstreamShard:
         return _UpstreamShard(self.number_of(stream), _index_of(shard_id))
@@ -225,8 +244,8 @@ class UpstreamPlaces:
         if len(self._iterators) > _MOST_ITERATORS:
             self._iterators.popitem(last=False)
 
-    def _write(self, shard: _UpstreamShard, label: int) -> str:
-        return write_number(prefix(0, shard.shard, shard.stream), label, round(self._clock.time() * 1000))
+    def _now_ms(self) -> int:
+        return round(self._clock.time() * 1000)
 
 
 def _write_token(shard: _UpstreamShard, label: int | None) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from statistics import median
+from time import process_time
 from typing import Any
 
 import pytest
@@ -204,6 +206,20 @@ def test_an_upstream_whose_numbers_are_no_numbers_is_passed_over() -> None:
         places.translate("PutRecord", asked, {"ShardId": "shardId-000000000000", "SequenceNumber": "a"})
         is None
     )
+
+
+def test_a_long_run_costs_as_much_at_its_end_as_at_its_begin() -> None:
+    """The oldest records are forgotten many at once: one by one, a call took five times as long."""
+    places, shard = UpstreamPlaces(Clock()), "shardId-000000000000"
+
+    def put(first: int) -> float:
+        answers = [{"ShardId": shard, "SequenceNumber": str(first + each)} for each in range(500)]
+        began = process_time()
+        assert places.translate("PutRecords", {"StreamName": "s"}, {"Records": answers}) is not None
+        return process_time() - began
+
+    times = [put(first) for first in range(1, 200_000, 500)]
+    assert median(times[300:]) < 2 * median(times[:100])
 
 
 @given(st.lists(st.integers(1, 10**50), unique=True, max_size=60))
