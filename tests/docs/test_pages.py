@@ -43,6 +43,12 @@ NOT_RUN = {
         "it needs tables; the notebook has the same, and tests/docs/test_tables_page.py runs that"
     ],
     "how-to/run-in-ci.md": ["certify.md runs the same, with a client that is shown there"],
+    "how-to/server.md": [
+        "it is the reader's own; tests/deploy gives one to each",
+        *["a Docker engine; tests/compose runs the image that this starts, tests/deploy reads the line"] * 2,
+        "it needs root; tests/deploy asks systemd about the unit, and starts what it starts",
+        *["a cluster; tests/deploy renders the chart with these values, by Helm itself"] * 2,
+    ],
     "how-to/test-go.md": ["tests/real_clients/test_other_languages.py runs the last line"],
     "how-to/test-java.md": ["tests/real_clients/test_other_languages.py runs it"],
     "how-to/test-javascript.md": ["tests/real_clients/test_other_languages.py runs the last line"],

@@ -110,6 +110,21 @@ def test_a_release_is_audited_listed_and_attested() -> None:
     assert job["permissions"] == {"contents": "read", "id-token": "write", "attestations": "write"}
 
 
+def test_the_image_is_audited_pushed_and_attested_by_its_digest() -> None:
+    """What is attested is what was pushed; the image is the emulator's, which the other ways start."""
+    image = yaml.safe_load((ROOT / ".github" / "workflows" / "image.yml").read_text(encoding="utf-8"))
+    job = image["jobs"]["image"]
+    steps = {step.get("run") or step["uses"].partition("@")[0]: step for step in job["steps"]}
+    order = ["make audit", "docker/build-push-action", "actions/attest-build-provenance"]
+    assert [each for each in steps if each in order] == order
+    build, attest = (steps[each] for each in order[1:])
+    assert (build["with"]["file"], build["with"]["target"]) == ("compose/Dockerfile", "emulator")
+    assert attest["with"]["subject-digest"] == f"${{{{ steps.{build['id']}.outputs.digest }}}}"
+    assert build["with"]["tags"].startswith(attest["with"]["subject-name"])
+    assert attest["with"]["push-to-registry"]
+    assert build["with"]["push"]
+
+
 def _copy_audit(folder: Path, advisories: object) -> Path:
     """The audit in a folder of its own, with one lock and these advisories; None for no file."""
     (folder / ".ci").mkdir()
