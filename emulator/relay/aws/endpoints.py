@@ -7,24 +7,11 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from emulator.http.asgi import Headers
 from emulator.kinesis import Scope
 from emulator.relay.aws.connections import UpstreamConnections
+from emulator.relay.aws.passing_on import HOP_BY_HOP
 from emulator.relay.aws.signing import Signer, fixed_credentials
 
 if TYPE_CHECKING:
     from botocore.credentials import Credentials
-
-_HOP_BY_HOP = frozenset(
-    {
-        b"connection",
-        b"keep-alive",
-        b"proxy-authenticate",
-        b"proxy-authorization",
-        b"te",
-        b"trailer",
-        b"upgrade",
-        b"http2-settings",
-        b"expect",
-    }
-)
 
 
 class Prepared(NamedTuple):
@@ -54,7 +41,7 @@ class Endpoint:
         Without signing, the client's Host header stays: the client's signature covers it,
         and the upstream uses it in the addresses that it returns.
         """
-        kept = [header for header in headers if header[0] not in _HOP_BY_HOP]
+        kept = [header for header in headers if header[0] not in HOP_BY_HOP]
         if self._signer is None:
             return Prepared(target, kept)
         return Prepared(*self._signer.sign(method, target, kept, body, service=service, region=region))

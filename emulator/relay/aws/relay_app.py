@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -20,8 +19,6 @@ from emulator.http.asgi import (
     Receive,
     Send,
     answer,
-    run_until_first,
-    wait_for_disconnect,
     whole_body,
 )
 from emulator.listeners.aws.access_policy import AWS_HEALTH_PATHS
@@ -36,6 +33,7 @@ from emulator.listeners.aws.stream_access import StreamAccess
 from emulator.listeners.aws.tapped_calls import TAPPED, AnsweredCall, tap_call
 from emulator.relay.aws.connections import UpstreamLostError, UpstreamReply, UpstreamUnreachableError
 from emulator.relay.aws.endpoints import Endpoint, Endpoints
+from emulator.relay.aws.passing_on import DROPPED_FROM_ANSWERS, remaining_body, stream_reply
 from emulator.relay.aws.relayed_calls import RECORDED, note_call
 from emulator.relay.aws.traffic_watch import Traffic
 
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from emulator.listeners.aws.moto_services import MotoServices
 
 _SIGNED_CHUNKS = b"STREAMING-AWS4-HMAC-SHA256-PAYLOAD"
-_DROPPED_FROM_ANSWERS = frozenset({b"connection", b"keep-alive", b"transfer-encoding"})
 _NOTED: Final = RECORDED | TAPPED
 _FORM: Final = b"application/x-www-form-urlencoded"
 _MISSING_TOKEN = "requests are signed again with your credentials, so they must be signed to begin with"  # noqa: S105 -- says what is missing
@@ -177,7 +174,7 @@ class RelayApp:
     async def _answer(
         self, request: _Request, body: bytes, reply: UpstreamReply, receive: Receive, send: Send
     ) -> None:
-        headers = [header for header in reply.headers if header[0] not in _DROPPED_FROM_ANSWERS]
+        headers = [header for header in reply.headers if header[0] not in DROPPED_FROM_ANSWERS]
         if request.operation in self._traffic.operations or reply.complete:
             try:
                 whole = await reply.whole()
@@ -191,7 +188,7 @@ class RelayApp:
             await answer(send, reply.status, headers, whole)
             return
         await send({"type": "http.response.start", "status": reply.status, "headers": headers})
-        await _stream(reply, receive, send)
+        await stream_reply(reply, receive, send)
 
     @staticmethod
     def _note(recorder: Recorder, request: _Request, body: bytes, status: int, answer: bytes) -> None:
@@ -235,7 +232,7 @@ async def _send_on(endpoint: Endpoint, request: _Request, receive: Receive) -> t
         raise ClientGoneError
     body: bytes = first["body"]
     whole = not first["more_body"]
-    headers, rest = request.headers, None if whole else _remaining_body(receive)
+    headers, rest = request.headers, None if whole else remaining_body(receive)
     if endpoint.signs and request.given.get(b"x-amz-content-sha256", b"").startswith(_SIGNED_CHUNKS):
         headers, rest = _drop_chunk_headers(request), unframed(_chain(body, rest))
         body, whole = b"", False
@@ -267,31 +264,6 @@ async def _chain(first: bytes, rest: AsyncIterator[bytes] | None) -> AsyncIterat
     if rest is not None:
         async for piece in rest:
             yield piece
-
-
-async def _remaining_body(receive: Receive) -> AsyncIterator[bytes]:
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise ClientGoneError
-        more = message["more_body"]
-        yield message["body"]
-
-
-async def _stream(reply: UpstreamReply, receive: Receive, send: Send) -> None:
-    """Relay the body as it comes, until it ends or the client leaves."""
-    outcome, _ = await run_until_first(_send_pieces(reply, send), wait_for_disconnect(receive))
-    if isinstance(outcome, asyncio.CancelledError):
-        reply.abandon()
-    if isinstance(outcome, Exception):
-        raise ClientGoneError from outcome
-
-
-async def _send_pieces(reply: UpstreamReply, send: Send) -> None:
-    async for piece in reply.pieces():
-        await send({"type": "http.response.body", "body": piece, "more_body": True})
-    await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
