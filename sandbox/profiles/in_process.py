@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +26,7 @@ from sandbox.profiles import running
 from sandbox.profiles.running import Running
 
 if TYPE_CHECKING:
-    from emulator.assembly.embedded import Embedded
+    from emulator.assembly.embedded import Embedded, MakeResources
 
 LOG_NAME = "sandbox.log"
 
@@ -56,19 +56,19 @@ def refuse_second(directory: Path | None = None) -> None:
         )
 
 
-def serve(settings: Settings, ready: Callable[[Running], None]) -> None:
+def serve(settings: Settings, ready: Callable[[Running], None], more: Iterable[MakeResources] = ()) -> None:
     """Run a sandbox until SIGINT or SIGTERM; ``ready`` is called when it answers.
 
-    Raises CannotStartError.
+    ``more`` builds further resources of the control API, as for ``Embedded``. Raises CannotStartError.
     """
     os.umask(private_files.UMASK)
     # What a start makes stays. To look through it again and again for garbage would take 20 ms of the start.
     gc.disable()
-    with returning_freed_memory(), asyncio.Runner(loop_factory=_event_loop()) as runner:
-        runner.run(_serve(settings, ready))
+    with returning_freed_memory(), asyncio.Runner(loop_factory=event_loop_factory()) as runner:
+        runner.run(_serve(settings, ready, more))
 
 
-async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
+async def _serve(settings: Settings, ready: Callable[[Running], None], more: Iterable[MakeResources]) -> None:
     from emulator.assembly.component import CannotRunError
     from emulator.assembly.data_directory import DirectoryInUseError
     from emulator.assembly.embedded import Embedded
@@ -85,7 +85,7 @@ async def _serve(settings: Settings, ready: Callable[[Running], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, asked_to_stop.set)
     try:
-        async with Embedded(settings, more=(scenario_resources, run_pages)) as emulator:
+        async with Embedded(settings, more=(scenario_resources, run_pages, *more)) as emulator:
             found = _describe(settings, emulator)
             running.write(found)
             try:
@@ -149,14 +149,19 @@ async def _routing(settings: Settings, emulator: Embedded) -> AsyncIterator[None
 
 
 def start_detached(
-    options: Sequence[str], directory: Path | None = None, seconds: float = READY_SECONDS
+    options: Sequence[str],
+    directory: Path | None = None,
+    seconds: float = READY_SECONDS,
+    command: Sequence[str] = ("up",),
 ) -> Running:
-    """Start ``sandbox up`` with these options in a detached process and wait until it answers.
+    """Start ``sandbox up``, or another ``command``, with these options in a detached process.
+
+    Returns when it answers.
 
     ``directory`` is the sandbox's directory, by default the current one. Raises CannotStartError with the
     last line of the process when it does not answer within ``seconds``.
     """
-    process, log = _launch(options, directory)
+    process, log = _launch((*command, *options), directory)
     found = _wait_for_answer(process, log, seconds)
     _abandon(process)
     return found
@@ -165,7 +170,7 @@ def start_detached(
 @contextmanager
 def started(options: Sequence[str], directory: Path | None = None) -> Iterator[Running]:
     """As ``start_detached``, but for the time of the context; it also ends when this process is killed."""
-    process, log = _launch(options, directory)
+    process, log = _launch(("up", *options), directory)
     with watchdog(process.pid):
         found = _wait_for_answer(process, log, READY_SECONDS)
         _abandon(process)
@@ -175,13 +180,13 @@ def started(options: Sequence[str], directory: Path | None = None) -> Iterator[R
             stop(found)
 
 
-def _launch(options: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
+def _launch(command: Sequence[str], directory: Path | None) -> tuple[subprocess.Popen[bytes], Path]:
     """Start the process; returns it and the file with its standard error."""
     refuse_second(directory)
     log = running.make_state_directory(directory) / LOG_NAME
     with private_files.touch(log).open("wb") as errors:
         process = subprocess.Popen(
-            [sys.executable, "-m", "sandbox", "up", *options, "--json"],
+            [sys.executable, "-m", "sandbox", *command, "--json"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,
@@ -268,7 +273,7 @@ def _first_line(process: subprocess.Popen[bytes], seconds: float) -> bytes | Non
     return heard[0] if heard else None
 
 
-def _event_loop() -> Callable[[], asyncio.AbstractEventLoop] | None:
+def event_loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     """The factory of uvloop's faster event loop; None where uvloop is not installed."""
     try:
         import uvloop

@@ -16,13 +16,13 @@ class Allowance:
         self._left = float(rate.at_once)
         self._since = stopwatch()
 
-    def spend(self) -> bool:
-        """Take one, and return False when none is left."""
+    def spend(self, count: int = 1) -> bool:
+        """Take one, and return False when none is left. Of a ``count`` of more, the rest is owed."""
         if self._left < 1:
             now = stopwatch()
             self._left = min(self._left + (now - self._since) * self._rate.a_second, self._rate.at_once)
             self._since = now
             if self._left < 1:
                 return False
-        self._left -= 1
+        self._left -= count
         return True

@@ -9,7 +9,7 @@ gets hold of it can look, and change nothing.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from http import HTTPStatus
 from http.cookies import CookieError, SimpleCookie
@@ -54,8 +54,18 @@ class PageCookie(NamedTuple):
         return cls(f"rdss-sandbox-{stamp[:8]}", stamp[8:])
 
 
-def admit_pages(policy: AccessPolicy, token: str | None) -> AccessPolicy:
-    """Have a policy take the token from the address of the watch page, and the cookie for it elsewhere."""
+def admit_pages(
+    policy: AccessPolicy,
+    token: str | None,
+    *,
+    home: str = "/",
+    pages: Collection[str] = PAGES,
+    wants: bytes = _WANTS,
+) -> AccessPolicy:
+    """Have a policy take the token from the address of the page ``home``, and the cookie for it elsewhere.
+
+    The cookie opens ``pages``, and the runs; ``wants`` tells a browser that has neither what to do.
+    """
     if token is None:
         return policy
     cookie = PageCookie.of(token)
@@ -63,8 +73,8 @@ def admit_pages(policy: AccessPolicy, token: str | None) -> AccessPolicy:
     def list_given(scope: HttpScope, headers: HeaderMap) -> Iterable[bytes]:
         yield from policy.given(scope, headers)
         path = scope["path"]
-        if scope.get("method") == "GET" and (path in PAGES or f"{path}/".startswith("/runs/")):
-            if scope["path"] == "/":
+        if scope.get("method") == "GET" and (path in pages or f"{path}/".startswith("/runs/")):
+            if path == home:
                 yield from _read_query(scope)
             given = _read_cookie(headers, cookie.name)
             if hmac.compare_digest(given.encode(), cookie.value.encode()):
@@ -74,7 +84,7 @@ def admit_pages(policy: AccessPolicy, token: str | None) -> AccessPolicy:
         if b"text/html" not in headers.get(b"accept", b""):
             return policy.needs_token(scope, headers)
         asked = [(b"content-type", b"text/plain; charset=utf-8"), (b"www-authenticate", b"Bearer")]
-        return Response(HTTPStatus.UNAUTHORIZED, asked, _WANTS)
+        return Response(HTTPStatus.UNAUTHORIZED, asked, wants)
 
     return replace(policy, given=list_given, needs_token=ask_for_token)
 
