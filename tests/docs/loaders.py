@@ -29,6 +29,12 @@ def _settings(path: Path) -> None:
     read_settings({}, {}, path.parent)
 
 
+def _people(path: Path) -> None:
+    from extensions.hub.people import PeopleFile
+
+    assert PeopleFile(path).read_if_changed()
+
+
 def _topics(path: Path) -> None:
     from extensions.topics.topic_configuration import read_configuration as read_topics
 
@@ -98,6 +104,7 @@ LOADERS: dict[str, Callable[[Path], object]] = {
     "a project's table": _project,
     "a GitHub workflow": _ci("github-workflows"),
     "a GitLab pipeline": _ci("gitlab-ci"),
+    "people": _people,
     "topics": _topics,
     "integration": _integration,
     "a lesson": lambda path: msgspec.toml.decode(path.read_bytes(), type=Front),

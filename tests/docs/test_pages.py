@@ -21,8 +21,15 @@ import pytest
 from tests.docs.loaders import load
 from tests.docs.pages import LOADED, PAGES, ROOT, RUN, SHOWN, WRITTEN, Block, blocks
 
-PORTS = ("4566", "4570", "5672", "8888", "9007", "8090", "8000")
-SETTINGS = {"4566": "AWS", "4570": "CONTROL", "5672": "AMQP", "8888": "QUEUES", "9007": "TOPICS"}
+PORTS = ("4566", "4570", "4580", "5672", "8888", "9007", "8090", "8000")
+SETTINGS = {
+    "4566": "AWS",
+    "4570": "CONTROL",
+    "4580": "HUB",
+    "5672": "AMQP",
+    "8888": "QUEUES",
+    "9007": "TOPICS",
+}
 NOT_RUN = {
     "README.md": [
         "it installs into the reader's Python; tests/packaging/test_installers.py does so elsewhere",

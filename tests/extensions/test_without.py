@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("emulator", "rdss_sandbox", "sandbox", "schemas", "tui")
 EXTENSIONS = sorted(each.name for each in (ROOT / "extensions").iterdir() if (each / "extension.py").exists())
-WITHOUT_COMPONENT = {"kinesis_source", "mcp"}
+WITHOUT_COMPONENT = {"hub", "kinesis_source", "mcp"}
 TESTED = "not (rabbitmq or spark or browser or terminal or real_client or compose or slow or long)"
 MOST_SKIPPED = 60
 MAY_SKIP = {

@@ -1,0 +1,1 @@
+"""A sandbox for each person or pull request, behind one address."""

@@ -1,0 +1,66 @@
+"""The API of a hub below /hub: who has a sandbox there, and how each is."""
+
+from __future__ import annotations
+
+import msgspec
+
+from extensions.hub.people import Quota
+from rdss_sandbox.api.endpoint import DELETE, GET, PUT, Mode, Subject
+
+
+class SeatView(msgspec.Struct, frozen=True):
+    """A person's seat. ``state`` is asleep, starting or awake; ``pid`` is None while it is asleep.
+
+    ``calls`` are open now, ``refused`` were beyond a limit; ``starts`` counts how often the hub has woken it.
+    ``memory_mb`` is what its process has for itself, ``disk_mb`` what its data take.
+    ``trouble`` says why its last process ended, where nobody had asked for it. ``until`` is an end in seconds
+    since the epoch. ``control`` is the address of its pages, ``region`` that of its streams.
+    """
+
+    name: str
+    token: str
+    state: str
+    pid: int | None
+    calls: int
+    refused: int
+    starts: int
+    memory_mb: float
+    disk_mb: float
+    quota: Quota
+    control: str
+    region: str
+    trouble: str = ""
+    until: float | None = None
+
+
+class SeatList(msgspec.Struct, frozen=True):
+    """Every seat, by name.
+
+    ``trouble`` says why the file of people cannot be used; then the last one holds.
+    """
+
+    seats: tuple[SeatView, ...]
+    trouble: str = ""
+
+
+class NewSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Limits of a person's own, and for how many seconds they have the seat; None is for good."""
+
+    quota: Quota | None = None
+    seconds: float | None = None
+
+
+class HubSeats(Subject[Mode], at="/hub/seats"):
+    """The seats of a hub."""
+
+    @GET("")
+    def list(self) -> SeatList:
+        """Every seat, by name."""
+
+    @PUT("/{name}", errors={"bad_seat": 400})
+    def add(self, name: str, seat: NewSeat | None = None) -> SeatView:
+        """Give a person a seat. One who has it keeps the token and the data."""
+
+    @DELETE("/{name}", errors={"no_such_seat": 404})
+    def remove(self, name: str) -> SeatList:
+        """Take the seat from a person, with everything that it holds."""
