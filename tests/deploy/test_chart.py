@@ -51,6 +51,16 @@ def test_its_ports_and_its_version_are_the_images() -> None:
     assert {_read("Chart.yaml")[each] for each in ("version", "appVersion")} == {version("rdss-sandbox")}
 
 
+def test_the_page_on_scale_counts_with_what_the_chart_asks_for() -> None:
+    """A thousand pods, by the requests and the limit of values.yaml."""
+    page = (ROOT / "docs" / "explanation" / "scale.md").read_text(encoding="utf-8")
+    asked, most = (_read("values.yaml")["resources"][each] for each in ("requests", "limits"))
+    cores, memory = int(asked["cpu"].removesuffix("m")), int(asked["memory"].removesuffix("Mi"))
+    assert f"asks for {cores} thousandths of a core and {memory} MiB" in page
+    assert f"which are {cores} cores and {memory * 1000 / 1024:.0f} GiB for a thousand" in page
+    assert f"bounds each at {most['memory'].removesuffix('Mi')} MiB" in page
+
+
 def _ask_helm(**values: object) -> subprocess.CompletedProcess[str]:
     python = python_environment("helm", *HELM) / "python"
     command = [python, _RENDER, CHART, json.dumps(values), *_KUBERNETES]

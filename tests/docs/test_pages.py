@@ -72,6 +72,7 @@ NOT_RUN = {
 SLOW = {
     "README.md": ["a client under every fault of silver"],
     "certify.md": ["a client under every fault"] * 7,
+    "explanation/scale.md": ["twenty seconds of measuring"],
     "how-to/cloudevents.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
     "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 9,
