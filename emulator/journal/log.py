@@ -22,6 +22,7 @@ from rdss_sandbox.files.rewriting import put_in_place, rewriting, sync_folders
 _COPIED_BYTES = 1 << 20
 _READ_BYTES = 1 << 16
 _WRITTEN_BYTES = 1 << 20
+_FEW_PARTS = 8
 OVERGROWN_BYTES: Final = 16 << 20
 _GROWTH: Final = 4
 
@@ -85,11 +86,13 @@ class Log:
         """The position after the last payload."""
         return self._end
 
-    def append(self, payload: bytes) -> int:
-        """Append ``payload`` and return its position. OSError leaves the log as it was."""
+    def append(self, *payloads: bytes) -> int:
+        """Append payloads in one write; return where the first is. OSError leaves the log as it was."""
+        parts = [part for payload in payloads for part in (frames.header(payload), payload)]
+        if len(parts) > _FEW_PARTS:
+            parts = [b"".join(parts)]
         with self._lock:
             position = self._end
-            parts = [frames.header(payload), payload]
             end = frames.write_all(self._descriptor, parts, position - self._begin)
             if self._fsync:
                 try:
