@@ -101,8 +101,11 @@ def take_messages(
     finally:
         if requeue:
             queue.put_back(entries)
-        for entry in () if requeue else entries:
-            (queue.discard if reject else queue.settle)(entry)
+        elif reject:
+            for entry in entries:
+                queue.discard(entry)
+        else:
+            queue.settle(entries)
     broker.commit()
     return taken
 

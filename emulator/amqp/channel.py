@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from emulator.amqp.confirms import Confirms
@@ -10,10 +10,11 @@ from emulator.amqp.message import Entry, Message
 from emulator.amqp.queue import Consumer, Delivery, Queue
 from emulator.amqp.refusals import RefusedError
 from emulator.amqp.transaction import Transaction
-from emulator.amqp.turn import Steps
+from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps
 from emulator.amqp.virtual_host import VirtualHost
 from emulator.amqp.wire import frames, methods
-from emulator.amqp.wire.commands import Command, build_command
+from emulator.amqp.wire.commands import Command, PublishRun, build_command
+from emulator.amqp.wire.delivery_run import DeliveredMessage, build_delivery_run
 from emulator.amqp.wire.methods import IDS, Method
 
 _CLOSE_OK: Final = b"\x00\x14\x00\x29"
@@ -41,10 +42,13 @@ class ChannelOwner(Protocol):
 
 
 class Handlers(NamedTuple):
-    """What a channel does with its methods: the operations by their classes, and what a publish does."""
+    """What a channel does with its methods: the operations by their classes, and what publishes do.
+
+    Those get the encoded properties and bodies of the messages that came together.
+    """
 
     operations: Mapping[type, Callable[[Channel, Any], Steps | None]]
-    publish: Callable[[Channel, methods.BasicPublish, bytes, bytes], Steps]
+    publish: Callable[[Channel, methods.BasicPublish, Sequence[tuple[bytes, bytes]]], Steps]
 
 
 class Channel:
@@ -87,8 +91,10 @@ class Channel:
             if method.immediate:
                 # RabbitMQ gave this up with its version 3.0.
                 raise RefusedError(540, "immediate=true")
+            if isinstance(command, PublishRun):
+                return self._handlers.publish(self, method, command.messages)
             properties = frames.read_properties(command.frames[1:])
-            return self._handlers.publish(self, method, properties, command.body)
+            return self._handlers.publish(self, method, ((properties, command.body),))
         if isinstance(method, methods.ChannelClose):
             self._close()
             return None
@@ -141,36 +147,53 @@ class Channel:
     # Consumers
 
     @property
-    def has_room(self) -> bool:
-        return not self.prefetch_of_channel or self._unacked_of_consumers < self.prefetch_of_channel
+    def room(self) -> int:
+        if not self.prefetch_of_channel:
+            return ITEMS_OF_A_STEP
+        return self.prefetch_of_channel - self._unacked_of_consumers
 
     @property
     def is_writable(self) -> bool:
         return self.connection.is_writable and not self.is_closing
 
-    def deliver(self, consumer: Consumer, entry: Entry, message: Message) -> None:
-        """Send a message to a consumer."""
-        tag = self.hand_out(entry, consumer.queue, consumer, no_ack=consumer.no_ack)
-        self.send_content(
-            methods.BasicDeliver(consumer.tag, tag, entry.redelivered, message.exchange, message.routing_key),
-            message,
-        )
-        if consumer.no_ack:
-            self.vhost.settle(consumer.queue, entry)
+    def deliver(self, consumer: Consumer, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
+        """Send messages to a consumer."""
+        first = self.hand_out(entries, consumer.queue, consumer, no_ack=consumer.no_ack)
+        most = self.connection.frame_max - frames.OVERHEAD
+        delivered = [
+            DeliveredMessage(
+                entry.redelivered, message.exchange, message.routing_keys[0], message.properties, message.body
+            )
+            for entry, message in zip(entries, messages, strict=True)
+        ]
+        if len(delivered) > 1 and all(0 < len(message.body) <= most for message in messages):
+            self.connection.send_command(build_delivery_run(self.number, consumer.tag, first, delivered))
         else:
-            self.vhost.release(entry)
+            for tag, (each, message) in enumerate(zip(delivered, messages, strict=True), first):
+                self.send_content(methods.BasicDeliver(consumer.tag, tag, *each[:3]), message)
+        if consumer.no_ack:
+            self.vhost.settle(consumer.queue, entries)
+        else:
+            self.vhost.release(entries)
 
-    def hand_out(self, entry: Entry, queue: Queue, consumer: Consumer | None, *, no_ack: bool) -> int:
-        """Give a message that leaves its queue a delivery tag, and await its acknowledgement."""
-        self._last_tag += 1
+    def hand_out(
+        self, entries: Sequence[Entry], queue: Queue, consumer: Consumer | None, *, no_ack: bool
+    ) -> int:
+        """Give messages that leave their queue delivery tags, and await their acknowledgement.
+
+        Returns the tag of the first, which those of the others follow.
+        """
+        first = self._last_tag + 1
+        self._last_tag += len(entries)
         if not no_ack:
-            self.unacked[self._last_tag] = Delivery(entry, queue, consumer)
-            queue.unacked += 1
+            for tag, entry in enumerate(entries, first):
+                self.unacked[tag] = Delivery(entry, queue, consumer)
+            queue.unacked += len(entries)
             if consumer is not None:
-                consumer.unacked += 1
-                self._unacked_of_consumers += 1
-            self.vhost.note_delivered(queue, entry)
-        return self._last_tag
+                consumer.unacked += len(entries)
+                self._unacked_of_consumers += len(entries)
+            self.vhost.note_delivered(queue, entries)
+        return first
 
     def take_back(self, delivery: Delivery) -> None:
         """Count a delivery that is acknowledged, or goes back, as no longer out."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, takewhile
-from typing import NamedTuple
+from operator import attrgetter
+from typing import NamedTuple, cast
 
 
 class PublishConfirm(NamedTuple):
@@ -37,20 +38,27 @@ class Confirms:
         self._broker = 0
         self._waiting: dict[int, int | _Publish] = {}
         """The publishes by the broker's tag. One that went to it once, as it is, is only the client's tag."""
-        self._answered: list[tuple[int, bool]] = []
-        """Those of which the client has not heard, and whether they are acked."""
+        self._answered: list[PublishConfirm] = []
+        """Those of which the client has not heard. One that is ``multiple`` is of several."""
 
     @property
     def last(self) -> int:
         """The client's tag of its latest publish."""
         return self._client
 
-    def note_passed(self) -> int:
-        """Count the client's next publish, which goes to the broker as it is; return the broker's tag."""
-        self._client += 1
-        self._broker += 1
-        self._waiting[self._broker] = self._client
+    def note_passed(self, times: int = 1) -> int:
+        """Count the client's next publishes, which go to the broker as they are; return its last tag."""
+        for _ in range(times):
+            self._client += 1
+            self._broker += 1
+            self._waiting[self._broker] = self._client
         return self._broker
+
+    def note_taken(self, times: int) -> None:
+        """Count the client's next publishes, which are acked at once. None may wait."""
+        self._client += times
+        self._broker += times
+        self._answered.append(PublishConfirm(self._client, times > 1, True))
 
     def note_forwarded(self, times: int, *, heard: bool) -> None:
         """Count the client's next publish, which goes to the broker ``times``.
@@ -76,19 +84,24 @@ class Confirms:
 
     def answer(self, tag: int, *, multiple: bool = False, acked: bool) -> None:
         """Note an answer of the broker, by its tag; ``multiple`` with tag 0 means all."""
-        if multiple:
-            tags = list(takewhile(lambda each: not tag or each <= tag, self._waiting))
+        if multiple and (not tag or tag >= self._broker):
+            publishes = [*self._waiting.values()]
+            self._waiting.clear()
+        elif multiple:
+            publishes = [self._waiting.pop(each) for each in list(takewhile(tag.__ge__, self._waiting))]
         else:
-            tags = [tag] if tag in self._waiting else []
-        for each in tags:
-            publish = self._waiting.pop(each)
-            if not isinstance(publish, _Publish):
-                self._answered.append((publish, acked))
+            publishes = [self._waiting.pop(tag)] if tag in self._waiting else []
+        if set(map(type, publishes)) == {int}:
+            self._answered.append(PublishConfirm(cast("int", publishes[-1]), len(publishes) > 1, acked))
+            return
+        for publish in publishes:
+            if isinstance(publish, int):
+                self._answered.append(PublishConfirm(publish, False, acked))
                 continue
             publish.left -= 1
             publish.acked |= acked
             if not publish.left and publish.heard:
-                self._answered.append((publish.tag, publish.acked))
+                self._answered.append(PublishConfirm(publish.tag, False, publish.acked))
 
     def take(self) -> Iterator[PublishConfirm]:
         """Yield the confirms of all that is answered. Neighbours of one kind share one.
@@ -96,6 +109,6 @@ class Confirms:
         Publishes that still wait must have come later than neighbours.
         """
         answered, self._answered = self._answered, []
-        for acked, group in groupby(answered, key=lambda each: each[1]):
-            tags = [tag for tag, _ in group]
-            yield PublishConfirm(tags[-1], len(tags) > 1, acked)
+        for acked, group in groupby(answered, key=attrgetter("acked")):
+            *before, last = group
+            yield PublishConfirm(last.tag, bool(before) or last.multiple, acked)

@@ -28,7 +28,7 @@ class Death(msgspec.Struct, array_like=True, frozen=True):
     expiration: str | None = None
 
 
-class Message(msgspec.Struct, array_like=True, frozen=True):
+class Message(msgspec.Struct, array_like=True, frozen=True, gc=False):
     """A message as it was published to ``exchange``. ``routing_keys`` has its own first, then those of CC.
 
     ``hidden_keys`` are those of BCC. ``properties`` are encoded. ``ttl`` is in milliseconds. ``deaths`` has
@@ -63,30 +63,17 @@ def count_attempts(message: Message, attempts: int) -> Message:
     return msgspec.structs.replace(message, properties=properties.encode())
 
 
-class Entry:
+class Entry(msgspec.Struct, eq=False, gc=False):
     """A message's place in one queue. ``number`` orders the queue. ``expires`` is by ``Clock.elapsed``.
 
     ``reference`` says where the message is stored; 0 means nowhere but in ``message``. ``size`` is the bytes
     of its body. ``attempts`` counts the deliveries that came back.
     """
 
-    __slots__ = ("attempts", "expires", "message", "number", "redelivered", "reference", "size")
-
-    def __init__(
-        self,
-        number: int,
-        message: Message | None,
-        *,
-        size: int,
-        reference: int = 0,
-        expires: float | None = None,
-        redelivered: bool = False,
-        attempts: int = 0,
-    ) -> None:
-        self.number = number
-        self.message = message
-        self.size = size
-        self.reference = reference
-        self.expires = expires
-        self.redelivered = redelivered
-        self.attempts = attempts
+    number: int
+    message: Message | None
+    size: int
+    reference: int = 0
+    expires: float | None = None
+    redelivered: bool = False
+    attempts: int = 0

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from emulator.amqp.message import Entry, Message, count_attempts
 from emulator.amqp.queue_arguments import QUORUM, QueueArguments
 from emulator.amqp.ready_messages import ReadyMessages
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps
 from emulator.amqp.wire.field_tables import Table
+from emulator.journal import DamagedLogError
+
+_MOST_TOGETHER: Final = 64
+_MOST_BYTES: Final = 1 << 16
+"""Messages, and bytes of their bodies, that one consumer gets at once."""
 
 
 class ConsumerChannel(Protocol):
     """The channel of a consumer."""
 
     @property
-    def has_room(self) -> bool:
-        """Whether the channel takes a delivery that must be acknowledged."""
-
-    @property
     def is_writable(self) -> bool:
         """Whether the client reads what it is sent."""
 
-    def deliver(self, consumer: Consumer, entry: Entry, message: Message) -> None: ...
+    @property
+    def room(self) -> int:
+        """How many deliveries that must be acknowledged the channel takes."""
+
+    def deliver(self, consumer: Consumer, entries: Sequence[Entry], messages: Sequence[Message]) -> None: ...
     def notify_cancel(self, consumer: Consumer) -> None: ...
 
 
@@ -46,9 +52,15 @@ class Consumer:
         """Whether it takes a message now."""
         if not self.channel.is_writable:
             return False
+        return self.room > 0
+
+    @property
+    def room(self) -> int:
+        """How many messages its prefetch, and that of its channel, leave room for."""
         if self.no_ack:
-            return True
-        return (not self.prefetch or self.unacked < self.prefetch) and self.channel.has_room
+            return ITEMS_OF_A_STEP
+        room = self.channel.room
+        return min(room, self.prefetch - self.unacked) if self.prefetch else room
 
 
 class QueueHost(Protocol):
@@ -57,11 +69,11 @@ class QueueHost(Protocol):
     def elapsed(self) -> float: ...
     def load(self, entry: Entry) -> Message: ...
     def keep(self, entry: Entry, message: Message) -> None: ...
-    def release(self, entry: Entry) -> None:
-        """Give up the message in memory if it is stored."""
+    def release(self, entries: Sequence[Entry]) -> None:
+        """Give up the messages in memory that are stored."""
 
-    def settle(self, queue: Queue, entry: Entry) -> None:
-        """Forget the message for good."""
+    def settle(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """Forget messages for good."""
 
     def dead_letter(self, queue: Queue, entry: Entry, reason: str) -> None:
         """Send the message on to the queue's dead letter exchange, and settle it."""
@@ -190,12 +202,28 @@ class Queue:
         """Take a new message."""
         self._host.keep(entry, message)
         if not self._waiting(message.priority).append(entry):
-            self._host.release(entry)
+            self._host.release((entry,))
         self._ready_bytes += entry.size
         # First to a consumer that is ready: what it takes is not beyond a limit of what waits.
         self.dispatch(entry)
         if self._drop_overflow():
             self._plan_expiry()
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether it takes whatever comes, in one order, for as long as it lasts."""
+        limits = self.arguments
+        return (
+            limits.max_length is limits.max_bytes is limits.message_ttl is None
+            and not limits.max_priority
+            and not self.deleted
+        )
+
+    def take_together(self, entries: list[Entry]) -> None:
+        """Take new messages that are in memory already, or stored. It ``takes_all``, and none expires."""
+        self._host.release(self._waiting(0).extend(entries))
+        self._ready_bytes += sum([entry.size for entry in entries])
+        self.dispatch()
 
     def restore(self, entry: Entry, priority: int) -> None:
         """Take a message that an earlier process stored."""
@@ -206,8 +234,7 @@ class Queue:
     def put_back(self, entries: list[Entry]) -> None:
         """Take messages back that were delivered and not acknowledged, each at its own place."""
         if self.deleted:
-            for entry in entries:
-                self._host.settle(self, entry)
+            self._host.settle(self, entries)
             return
         self.unacked -= len(entries)
         by_priority: dict[int, list[Entry]] = {}
@@ -252,24 +279,23 @@ class Queue:
             consumer = self._choose_consumer() if waiting is not None else None
             if waiting is None or consumer is None:
                 break
-            entry = self._pop(waiting)
-            consumer.channel.deliver(consumer, entry, self.load(entry))
+            consumer.channel.deliver(consumer, *self._pop_for(consumer, waiting))
             if self._host.is_turn_over:
                 self._host.go_on(self)
                 break
         self._drop_fresh(fresh)
         self._plan_expiry()
 
-    def settle(self, entry: Entry) -> None:
-        """Forget a message that was acknowledged."""
-        self.unacked -= 1
-        self._host.settle(self, entry)
+    def settle(self, entries: Sequence[Entry]) -> None:
+        """Forget messages that were acknowledged."""
+        self.unacked -= len(entries)
+        self._host.settle(self, entries)
 
     def discard(self, entry: Entry) -> None:
         """Give up a message that a consumer rejected: it is dead-lettered, unless its queue is gone."""
         self.unacked -= 1
         if self.deleted:
-            self._host.settle(self, entry)
+            self._host.settle(self, (entry,))
         else:
             self._host.dead_letter(self, entry, "rejected")
 
@@ -280,7 +306,7 @@ class Queue:
         self._ready_bytes = 0
         for waiting in drained.values():
             for number, entry in enumerate(waiting.drain(), 1):
-                self._host.settle(self, entry)
+                self._host.settle(self, (entry,))
                 if not number % ITEMS_OF_A_STEP:
                     yield
 
@@ -353,6 +379,25 @@ class Queue:
         entry = waiting.pop()
         self._ready_bytes -= entry.size
         return entry
+
+    def _pop_for(self, consumer: Consumer, waiting: ReadyMessages) -> tuple[list[Entry], list[Message]]:
+        """Take the first message out, and those behind it where they would go to the same consumer."""
+        entries = [self._pop(waiting)]
+        messages = [self.load(entries[0])]
+        others = len(self.consumers) > 1 and not self.arguments.single_active
+        most, left = 1 if others else min(consumer.room, _MOST_TOGETHER), _MOST_BYTES - entries[0].size
+        while len(entries) < most and (first := waiting.first) is not None:
+            left -= first.size
+            if first.expires is not None or left < 0:
+                break
+            try:
+                message = self.load(first)
+            except DamagedLogError:
+                # By itself, it keeps nobody from the others.
+                break
+            entries.append(self._pop(waiting))
+            messages.append(message)
+        return entries, messages
 
     def _drop_expired(self, fresh: Entry | None) -> bool:
         """Dead-letter what has expired at the heads; return False when there is more than for one turn."""

@@ -65,6 +65,14 @@ class ReadyMessages:
         self._attempts.append(entry.attempts << 1 | entry.redelivered)
         return False
 
+    def extend(self, entries: list[Entry]) -> list[Entry]:
+        """Add entries, all stored or none, behind all others; return those that were reduced to numbers."""
+        has_room = len(self._head) + len(entries) <= _HEAD_ENTRIES or not entries[0].reference
+        if has_room and len(self._numbers) == self._begin:
+            self._head += entries
+            return []
+        return [entry for entry in entries if not self.append(entry)]
+
     def pop(self) -> Entry:
         """Remove and return the first entry. Raises IndexError when there is none."""
         if not self._head:

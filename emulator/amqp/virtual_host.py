@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 from emulator.amqp.dead_letters import bury, is_cycle
@@ -13,6 +13,7 @@ from emulator.amqp.queue import Queue
 from emulator.amqp.queue_arguments import QueueArguments, read_arguments
 from emulator.amqp.refusals import not_found
 from emulator.amqp.store.definitions import Bound, DefinitionLog, ExchangeMade, LastId, QueueMade
+from emulator.amqp.store.message_file import MessageOnDisk
 from emulator.amqp.store.message_store import MessageStore
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo, Turn
 from emulator.amqp.wire.field_tables import Table, encode_table
@@ -245,6 +246,24 @@ class VirtualHost:
                 yield
         return list(found)
 
+    def find_only_queue(self, exchange: Exchange, key: str, properties: bytes) -> StepsTo[Queue | None]:
+        """The one queue that an exchange sends all messages to with this key and these properties.
+
+        None where there are several, or other exchanges on the way, or none.
+        """
+        if not exchange.name:
+            return self.queues.get(key)
+        if exchange.type == "x-local-random":
+            return None
+        ends = set()
+        for end in self._match(exchange, (key,), properties):
+            if end is None:
+                yield
+            else:
+                ends.add(end)
+        kind, name = ends.pop() if len(ends) == 1 else (EXCHANGE, "")
+        return self.queues.get(name) if kind == QUEUE else None
+
     def _named(self, name: str) -> Queue | None:
         """The queue that the default exchange knows by a name."""
         found = self.queues.get(name)
@@ -291,11 +310,35 @@ class VirtualHost:
                 wall = None if expires is None else expires - self.elapsed() + self._clock.time()
                 places.append((queue.id, queue.last_number, wall))
         if self.store.is_durable and (places or self.store.is_short_of_memory):
-            reference = self.store.append(message, places, len(queues))
+            reference = self.store.append((MessageOnDisk(places, message),), len(queues))
             for entry in entries:
                 entry.reference = reference
         for queue, entry in zip(queues, entries, strict=True):
             queue.take(entry, message)
+
+    def put_together(self, messages: Sequence[Message], queue: Queue) -> None:
+        """Put messages that do not expire into one queue, which ``takes_all``. Raises OSError: none is there.
+
+        They are written in one go, and the first of them is delivered when all have their place.
+        """
+        first = queue.last_number + 1
+        entries = [Entry(number, None, len(each.body)) for number, each in enumerate(messages, first)]
+        if self.store.is_durable:
+            keeps, keeps_all = is_stored(queue), queue.is_quorum
+            stored = [
+                MessageOnDisk(
+                    [(queue.id, entry.number, None)] if keeps and (keeps_all or each.persistent) else [], each
+                )
+                for entry, each in zip(entries, messages, strict=True)
+            ]
+            if self.store.is_short_of_memory or any(each.places for each in stored):
+                reference = self.store.append(stored, 1)
+                for entry in entries:
+                    entry.reference = reference
+                    reference += 1
+        queue.last_number += len(entries)
+        self.store.keep_together(entries, messages)
+        queue.take_together(entries)
 
     # What queues need
 
@@ -308,27 +351,27 @@ class VirtualHost:
     def keep(self, entry: Entry, message: Message) -> None:
         self.store.keep(entry, message)
 
-    def release(self, entry: Entry) -> None:
-        self.store.release(entry)
+    def release(self, entries: Sequence[Entry]) -> None:
+        self.store.release(entries)
 
-    def settle(self, queue: Queue, entry: Entry) -> None:
-        self.store.settle(queue.id, entry, durable=is_stored(queue))
+    def settle(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        self.store.settle(queue.id, entries, durable=is_stored(queue))
 
-    def note_delivered(self, queue: Queue, entry: Entry) -> None:
-        """Note that a message is out with a consumer, and need not be in memory if it is stored."""
+    def note_delivered(self, queue: Queue, entries: Sequence[Entry]) -> None:
+        """Note that messages are out with a consumer, and need not be in memory if they are stored."""
         if is_stored(queue):
-            self.store.note_delivered(queue.id, entry)
+            self.store.note_delivered(queue.id, entries)
 
     def dead_letter(self, queue: Queue, entry: Entry, reason: str) -> None:
         if queue.arguments.dead_letter_exchange is None:
-            self.settle(queue, entry)
+            self.settle(queue, (entry,))
         else:
             self.do(self._move_on(queue, entry, reason))
 
     def _move_on(self, queue: Queue, entry: Entry, reason: str) -> Steps:
         yield from self._send_on(queue, self.store.load(entry), reason)
         # Last: if the process ends before it, the message comes twice and is not lost.
-        self.settle(queue, entry)
+        self.settle(queue, (entry,))
 
     def _send_on(self, queue: Queue, message: Message, reason: str) -> Steps:
         exchange = self.exchanges.get(queue.arguments.dead_letter_exchange or "")

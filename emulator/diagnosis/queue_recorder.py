@@ -10,14 +10,15 @@ is forgotten first.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from struct import error
 from typing import Final, TypeAlias, TypeVar
 from weakref import WeakSet
 
 from emulator.amqp.wire import methods
-from emulator.amqp.wire.commands import Command
+from emulator.amqp.wire.commands import AckRun, Command
+from emulator.amqp.wire.delivery_run import DeliveryRun
 from emulator.amqp.wire.field_tables import TEXT, Table
 from emulator.clock import Clock, stopwatch
 from emulator.diagnosis.clients import Identity, identify_amqp
@@ -156,12 +157,16 @@ class ConnectionRecorder:
     def note_from_client(self, command: Command) -> None:
         kind = command.kind
         if self._trace is not None and kind is not None:
+            if command.times > 1:
+                for each in command.split():
+                    self.note_from_client(each)
+                return
             self._trace.note_command()
         channel = self._channels.get(command.channel)
         try:
             if channel is not None and (handle := self._from_client.get(kind)) is not None:
                 handle(channel, command)
-                self._recorder.calls += 1
+                self._recorder.calls += command.times
             elif kind is methods.ChannelOpen and not self._is_ours:
                 self._channels[command.channel] = ChannelRecord()
             elif kind is methods.ChannelClose:
@@ -278,7 +283,7 @@ class ConnectionRecorder:
         else:
             disposition = Disposition.REQUEUE if settled_by.requeue else Disposition.DISCARD
         tag = settled_by.delivery_tag
-        tags = [tag]
+        tags: Sequence[int] = command.tags if isinstance(command, AckRun) else (tag,)
         if not isinstance(settled_by, methods.BasicReject) and settled_by.multiple:
             tags = [each for each in channel.owed if not tag or each <= tag]
         at = self._time()
@@ -300,7 +305,7 @@ class ConnectionRecorder:
                 self._writings.clear()
             name = asked.exchange or asked.routing_key
             record = self._writings[key] = self._recorder.find_writing(self._client, _read_name(name))
-        record.messages += 1
+        record.messages += command.times
         record.last = self._time()
         if self._trace is not None:
             self._trace.note_publish(channel, command)
@@ -320,6 +325,9 @@ class ConnectionRecorder:
         if (found := channel.consumers.get(delivered.consumer_tag)) is None:
             return
         record, no_ack = found
+        if isinstance(command, DeliveryRun):
+            self._deliver_run(channel, command, record, no_ack=no_ack)
+            return
         record.delivered += 1
         trace = self._trace
         item = None if trace is None else trace.note_delivery(record.queue, command, owed=not no_ack)
@@ -330,6 +338,21 @@ class ConnectionRecorder:
         owed = Owed(record, self._time(), record.delivered, delivered.redelivered, item)
         channel.owed[delivered.delivery_tag] = owed
         record.in_hand += 1
+        record.most_in_hand = max(record.most_in_hand, record.in_hand)
+
+    def _deliver_run(
+        self, channel: ChannelRecord, run: DeliveryRun, record: ReadingRecord, *, no_ack: bool
+    ) -> None:
+        if self._trace is not None or no_ack:
+            for each in run.split():
+                self._deliver(channel, each)
+            return
+        at, number = self._time(), record.delivered
+        for tag, message in enumerate(run.messages, run.decode_as(methods.BasicDeliver).delivery_tag):
+            number += 1
+            channel.owed[tag] = Owed(record, at, number, message.redelivered)
+        record.delivered = number
+        record.in_hand += run.times
         record.most_in_hand = max(record.most_in_hand, record.in_hand)
 
     def _get_ok(self, channel: ChannelRecord, command: Command) -> None:

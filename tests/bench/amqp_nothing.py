@@ -69,7 +69,8 @@ class AnsweringServer(asyncio.Protocol):
             found, taken = self._reader.feed(memoryview(self._unread), 1)
             self._unread = self._unread[taken:]
             for command in found:
-                self._answer(command)
+                for each in command.split():
+                    self._answer(each)
         if self._size:
             self._confirm(len(self._unread))
 

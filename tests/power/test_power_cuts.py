@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from emulator.amqp.message import Message
-from emulator.amqp.store.message_file import MESSAGES
+from emulator.amqp.store.message_file import MESSAGES, MessageOnDisk
 from emulator.amqp.store.message_store import MessageStore, Rests
 from emulator.amqp.turn import Turn
 from emulator.journal import Payloads, Segments
@@ -59,7 +59,8 @@ def test_a_message_outlives_a_cut_though_its_file_is_packed_before_it_is_flushed
         store = MessageStore(tmp_path, fsync=True, file_bytes=1 << 20, rests=Rests(sparse=0, full=0))
         for number, size in enumerate((10, 1 << 20, 10)):
             body = bytes(size)
-            store.append(Message("", ("q",), b"", body, persistent=True), [(1, number, None)], 1)
+            message = Message("", ("q",), b"", body, persistent=True)
+            store.append([MessageOnDisk([(1, number, None)], message)], 1)
             if not number:
                 store.begin_flush()()
         turn = Turn()

@@ -81,15 +81,15 @@ def get(channel: Channel, asked: methods.BasicGet) -> None:
         channel.send(methods.BasicGetEmpty(""))
         return
     message = queue.load(entry)
-    tag = channel.hand_out(entry, queue, None, no_ack=asked.no_ack)
+    tag = channel.hand_out((entry,), queue, None, no_ack=asked.no_ack)
     channel.send_content(
         methods.BasicGetOk(tag, entry.redelivered, message.exchange, message.routing_key, queue.ready),
         message,
     )
     if asked.no_ack:
-        channel.vhost.settle(queue, entry)
+        channel.vhost.settle(queue, (entry,))
     else:
-        channel.vhost.release(entry)
+        channel.vhost.release((entry,))
 
 
 def _check_exclusive(queue: Queue, asked: methods.BasicConsume) -> None:

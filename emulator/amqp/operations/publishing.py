@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+from struct import error
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from emulator.amqp.message import Message
 from emulator.amqp.operations.names import strip
-from emulator.amqp.operations.replying import address_replies
+from emulator.amqp.operations.replying import address_replies, asks_for_replies
 from emulator.amqp.queue import Queue
 from emulator.amqp.refusals import RefusedError
-from emulator.amqp.turn import Steps
+from emulator.amqp.turn import Steps, StepsTo
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
-from emulator.amqp.wire.field_tables import TEXT, TYPE_NAMES, Field, Table
+from emulator.amqp.wire.field_tables import TEXT, TYPE_NAMES, BadTableError, Field, Table
 from emulator.amqp.wire.properties import Properties
 
 if TYPE_CHECKING:
@@ -28,7 +30,66 @@ _MOST_MILLISECONDS: Final = 4_294_967_295
 _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 
-def publish(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body: bytes) -> Steps:
+def publish(channel: Channel, asked: methods.BasicPublish, contents: Sequence[tuple[bytes, bytes]]) -> Steps:
+    """Take messages that came together. Raises RefusedError, and none behind that message is taken."""
+    if (yield from _publish_together(channel, asked, contents)):
+        return
+    for at, (encoded, body) in enumerate(contents):
+        if at:
+            yield
+        yield from _publish_one(channel, asked, encoded, body)
+
+
+def _publish_together(
+    channel: Channel, asked: methods.BasicPublish, contents: Sequence[tuple[bytes, bytes]]
+) -> StepsTo[bool]:
+    """Take messages that all go into one queue, which has no say in it; return False for any others."""
+    vhost = channel.vhost
+    exchange = vhost.exchanges.get(strip(asked.exchange))
+    if exchange is None or exchange.internal or channel.transaction is not None:
+        return False
+    first = contents[0][0]
+    # Headers may lead each elsewhere.
+    if exchange.name and len({encoded for encoded, _ in contents}) > 1:
+        return False
+    queue = yield from vhost.find_only_queue(exchange, asked.routing_key, first)
+    messages = _build_alike(channel, exchange.name, asked.routing_key, contents)
+    if queue is None or not queue.takes_all or messages is None:
+        return False
+    try:
+        vhost.put_together(messages, queue)
+    except OSError:
+        # One by one, the disk may take some of them.
+        return False
+    if channel.confirms is not None:
+        channel.confirms.note_taken(len(messages))
+        channel.connection.note_confirms(channel)
+    return True
+
+
+def _build_alike(
+    channel: Channel, exchange: str, key: str, contents: Sequence[tuple[bytes, bytes]]
+) -> list[Message] | None:
+    """The messages; None when one is wrong, asks for more than its routing key, or expires by itself."""
+    keys, user, most = (key,), channel.connection.user, channel.vhost.max_message_size
+    messages = []
+    last: bytes | None = None
+    for encoded, body in contents:
+        if encoded is not last:
+            try:
+                found = (_read_known if len(encoded) <= _MOST_KNOWN_BYTES else _read)(encoded, user)
+            except (RefusedError, BadTableError, error, IndexError):
+                return None
+            if found.copies or found.hidden or found.ttl is not None or asks_for_replies(encoded):
+                return None
+            last, (written, _, _, priority, _, persistent) = encoded, found
+        if len(body) > most:
+            return None
+        messages.append(Message(exchange, keys, written, body, priority, None, persistent))
+    return messages
+
+
+def _publish_one(channel: Channel, asked: methods.BasicPublish, encoded: bytes, body: bytes) -> Steps:
     """Take a message whose body has arrived. Raises RefusedError."""
     vhost = channel.vhost
     if len(body) > (most := vhost.max_message_size):

@@ -45,13 +45,18 @@ def declare_replies(channel: Channel, name: str) -> methods.QueueDeclareOk:
     return methods.QueueDeclareOk(name, 0, 1)
 
 
+def asks_for_replies(encoded: bytes) -> bool:
+    """Whether properties may ask for direct replies."""
+    # Few messages ask for this, and a look for the bytes costs less than reading properties.
+    return _ENCODED in encoded
+
+
 def address_replies(channel: Channel, encoded: bytes) -> bytes:
     """The properties of a publish, with the way to the channel where they ask for direct replies.
 
     Raises RefusedError 406 for a channel that does not consume them.
     """
-    # Few messages ask for this, and a look for the bytes costs less than reading properties.
-    if _ENCODED not in encoded:
+    if not asks_for_replies(encoded):
         return encoded
     properties = Properties(encoded)
     if properties.text("reply_to") != NAME:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import TYPE_CHECKING
 
 from emulator.amqp.refusals import RefusedError
@@ -12,6 +12,7 @@ from emulator.amqp.wire import methods
 
 if TYPE_CHECKING:
     from emulator.amqp.channel import Channel
+    from emulator.amqp.message import Entry
     from emulator.amqp.queue import Delivery, Queue
 
 
@@ -68,14 +69,19 @@ def _settle(
 
 
 def _acknowledge(channel: Channel, deliveries: dict[int, Delivery]) -> Steps:
-    queues: dict[Queue, None] = {}
-    for number, delivery in enumerate(deliveries.values(), 1):
-        channel.take_back(delivery)
-        delivery.queue.settle(delivery.entry)
-        queues[delivery.queue] = None
-        if not number % ITEMS_OF_A_STEP:
+    settled: dict[Queue, None] = {}
+    left = iter(deliveries.values())
+    while some := tuple(islice(left, ITEMS_OF_A_STEP)):
+        by_queue: dict[Queue, list[Entry]] = {}
+        for delivery in some:
+            channel.take_back(delivery)
+            by_queue.setdefault(delivery.queue, []).append(delivery.entry)
+        for queue, entries in by_queue.items():
+            queue.settle(entries)
+        settled |= dict.fromkeys(by_queue)
+        if len(some) == ITEMS_OF_A_STEP:
             yield
-    channel.dispatch(queues)
+    channel.dispatch(settled)
 
 
 def _give_back(channel: Channel, deliveries: dict[int, Delivery], *, requeue: bool) -> Steps:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -162,17 +162,20 @@ class MessageFile:
 
     # Messages
 
-    def append(self, stored: MessageOnDisk, holders: int) -> int:
-        """Write a message that ``holders`` places refer to, and return its index.
+    def append(self, messages: Sequence[MessageOnDisk], holders: int) -> int:
+        """Write messages, each of which ``holders`` places refer to, in one go; return the first's index.
 
-        ``flush`` puts it on the disk.
+        ``flush`` puts them on the disk.
         """
         assert isinstance(self.messages, Log)
-        begin = self.messages.append(stored.encode())
-        self._positions.append(self.messages.end)
-        self._holders.append(holders)
-        self.live_bytes += self.messages.end - begin
-        return len(self._holders) - 1
+        payloads = [each.encode() for each in messages]
+        end = begin = self.messages.append(*payloads)
+        for payload in payloads:
+            end += HEADER_BYTES + len(payload)
+            self._positions.append(end)
+            self._holders.append(holders)
+        self.live_bytes += end - begin
+        return len(self._holders) - len(payloads)
 
     def flush(self) -> None:
         """Return when its messages survive loss of power. Callable on any thread."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from functools import partial
@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from emulator.amqp.message import Entry, Message
+from emulator.amqp.message import OVERHEAD_BYTES, Entry, Message
 from emulator.amqp.store.message_file import (
     MESSAGES,
     PACKED,
@@ -25,7 +25,6 @@ from emulator.amqp.store.message_file import (
     Marks,
     MessageFile,
     MessageOnDisk,
-    Places,
 )
 from emulator.amqp.store.packed_messages import PackedMessages
 from emulator.amqp.turn import StepsTo, Turn
@@ -122,8 +121,11 @@ class MessageStore:
     def is_short_of_memory(self) -> bool:
         return self._memory_left <= 0
 
-    def append(self, message: Message, places: Places, holders: int) -> int:
-        """Write a message that ``holders`` queues refer to, and return its reference. Raises OSError."""
+    def append(self, messages: Sequence[MessageOnDisk], holders: int) -> int:
+        """Write messages, each of which ``holders`` queues refer to; return the reference of the first.
+
+        The references of the others follow it. Raises OSError, and then none is written.
+        """
         file = self._files.get(self._last)
         if file is None or file.messages.end >= self._file_bytes or file is self._doubtful:
             file = self._roll()
@@ -131,7 +133,7 @@ class MessageStore:
             self._unflushed[file] = None
         if file.number not in self._unpacked:
             self._await_rest(file)
-        return file.number << _INDEX_BITS | file.append(MessageOnDisk(places, message), holders)
+        return file.number << _INDEX_BITS | file.append(messages, holders)
 
     def keep(self, entry: Entry, message: Message) -> None:
         """Keep a message in memory if there is room, or if it is nowhere else."""
@@ -139,10 +141,20 @@ class MessageStore:
             entry.message = message
             self._memory_left -= message.cost
 
-    def release(self, entry: Entry) -> None:
-        """Give up an entry's message in memory, if it is stored."""
-        if entry.reference:
-            self._drop(entry)
+    def keep_together(self, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
+        """Do what ``keep`` does for each."""
+        left = self._memory_left
+        for entry, message in zip(entries, messages, strict=True):
+            if not entry.reference or left > 0:
+                entry.message = message
+                left -= len(message.body) + len(message.properties) + OVERHEAD_BYTES
+        self._memory_left = left
+
+    def release(self, entries: Iterable[Entry]) -> None:
+        """Give up the messages of entries in memory, where they are stored."""
+        for entry in entries:
+            if entry.reference:
+                self._drop(entry)
 
     def load(self, entry: Entry) -> Message:
         """Return an entry's message, from memory or from disk. Raises ``DamagedLogError``."""
@@ -150,30 +162,33 @@ class MessageStore:
             return entry.message
         return self._files[entry.reference >> _INDEX_BITS].read(entry.reference & _INDEX)
 
-    def settle(self, queue: int, entry: Entry, *, durable: bool) -> None:
-        """Forget an entry for good. For a ``durable`` queue, ``commit`` writes that down."""
-        self._drop(entry)
-        if not entry.reference:
-            return
-        number = entry.reference >> _INDEX_BITS
-        file = self._files.get(number)
-        if file is None:
-            # Everything was cleared meanwhile.
-            return
-        if durable:
-            self._marks[number].settled.append((queue, entry.number))
-        file.release(entry.reference & _INDEX)
-        if not file.live_bytes and number != self._last:
-            self._delete(file)
-        # With a mark it is commit that looks: marks are part of the file's size.
-        elif not durable:
-            self._note_if_sparse(file)
+    def settle(self, queue: int, entries: Iterable[Entry], *, durable: bool) -> None:
+        """Forget entries for good. For a ``durable`` queue, ``commit`` writes that down."""
+        for entry in entries:
+            if entry.message is not None:
+                self._drop(entry)
+            if not entry.reference:
+                continue
+            number = entry.reference >> _INDEX_BITS
+            file = self._files.get(number)
+            if file is None:
+                # Everything was cleared meanwhile.
+                continue
+            if durable:
+                self._marks[number].settled.append((queue, entry.number))
+            file.release(entry.reference & _INDEX)
+            if not file.live_bytes and number != self._last:
+                self._delete(file)
+            # With a mark it is commit that looks: marks are part of the file's size.
+            elif not durable:
+                self._note_if_sparse(file)
 
-    def note_delivered(self, queue: int, entry: Entry) -> None:
-        """Note that an entry is out with a consumer: if it comes back, that is a redelivery."""
-        if entry.reference:
-            marks = self._marks[entry.reference >> _INDEX_BITS]
-            marks.delivered.append((queue, entry.number, entry.attempts))
+    def note_delivered(self, queue: int, entries: Iterable[Entry]) -> None:
+        """Note that entries are out with a consumer: if they come back, that is a redelivery."""
+        for entry in entries:
+            if entry.reference:
+                marks = self._marks[entry.reference >> _INDEX_BITS]
+                marks.delivered.append((queue, entry.number, entry.attempts))
 
     @property
     def awaits_flush(self) -> bool:

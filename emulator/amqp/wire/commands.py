@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from struct import Struct
 from typing import Final, TypeVar
@@ -19,12 +19,13 @@ from emulator.amqp.wire.frames import (
     METHOD,
     OVERHEAD,
     PAYLOAD_AT,
+    build_content,
     build_frame,
     check_end,
     check_frame_head,
 )
 from emulator.amqp.wire.method_codec import TruncatedMethodError, decode_method, encode_method
-from emulator.amqp.wire.methods import CLASSES, IDS, BasicPublish
+from emulator.amqp.wire.methods import CLASSES, IDS, BasicAck, BasicPublish
 from schemas.contract import Contract
 
 GREETING: Final = b"AMQP\x00\x00\x09\x01"
@@ -40,6 +41,15 @@ _SIZE: Final = Struct(">Q")
 _SIZE_AT: Final = 11
 """The offset of the body size in a header frame."""
 _PUBLISH: Final = IDS[BasicPublish]
+_ACK: Final = IDS[BasicAck]
+_ACK_FRAME: Final = Struct(">11sQBB")
+"""What the frames of one channel's acks begin with; the tag, the octet of its bit, and the end mark."""
+_BASIC_HEAD: Final = Struct(">BHIHHQ")
+"""A header frame as far as the properties: class, weight and size of the body are the last of it."""
+_BASIC: Final = _PUBLISH >> 16
+_MOST_TOGETHER: Final = 128
+"""Messages or acks of a run, which are handled at once: others wait for a millisecond at most."""
+_MOST_RUN_BYTES: Final = 1 << 16
 _Method = TypeVar("_Method", bound=methods.Method)
 _WITH_CONTENT: Final = frozenset(
     IDS[each] for each in (BasicPublish, methods.BasicReturn, methods.BasicDeliver, methods.BasicGetOk)
@@ -86,10 +96,25 @@ class Command:
         return made
 
     @property
+    def times(self) -> int:
+        """How many commands it stands for."""
+        return 1
+
+    def split(self) -> Sequence[Command]:
+        """The commands that it stands for: itself."""
+        return (self,)
+
+    @property
+    def contents(self) -> Sequence[tuple[bytes, bytes]]:
+        """The encoded properties and the body of each content."""
+        return ((self.properties, self.body),)
+
+    @property
     def body(self) -> bytes:
         if self._body is None:
-            pieces = [frame[PAYLOAD_AT:-1] for frame in self.frames[2:]]
-            self._body = pieces[0] if len(pieces) == 1 else b"".join(pieces)
+            # Each byte is copied once, however many frames there are.
+            pieces = [memoryview(frame)[PAYLOAD_AT:-1] for frame in self.frames[2:]]
+            self._body = pieces[0].tobytes() if len(pieces) == 1 else b"".join(pieces)
         return self._body
 
     @property
@@ -104,6 +129,46 @@ class Command:
     @property
     def size(self) -> int:
         return sum(map(len, self.frames))
+
+
+@dataclass(slots=True)
+class PublishRun(Command):
+    """Publishes of a channel to one exchange with one key that came in a row. All are one of its frames."""
+
+    messages: Sequence[tuple[bytes, bytes]] = ()
+
+    @property
+    def times(self) -> int:
+        return len(self.messages)
+
+    @property
+    def contents(self) -> Sequence[tuple[bytes, bytes]]:
+        return self.messages
+
+    def split(self) -> Sequence[Command]:
+        raw = self.frames[0]
+        method = raw[: HEAD.unpack_from(raw)[2] + OVERHEAD]
+        return [
+            Command(
+                self.channel, self.kind, [method, *build_content(self.channel, *each, 0)], 0, self._decoded
+            )
+            for each in self.messages
+        ]
+
+
+@dataclass(slots=True)
+class AckRun(Command):
+    """Acks of single deliveries that came in a row. All are one of its frames."""
+
+    tags: Sequence[int] = ()
+
+    @property
+    def times(self) -> int:
+        return len(self.tags)
+
+    def split(self) -> Sequence[Command]:
+        raw, size = self.frames[0], _ACK_FRAME.size
+        return [Command(self.channel, self.kind, [raw[at : at + size]]) for at in range(0, len(raw), size)]
 
 
 def build_command(channel: int, method: methods.Method) -> Command:
@@ -140,8 +205,9 @@ class CommandReader:
     def feed(self, view: memoryview, most: int) -> tuple[list[Command], int]:
         """Consume whole frames until ``most`` bytes of ``view`` are reached.
 
-        Returns the complete commands and the bytes consumed. From where no frame begins, those are all, and
-        one command that is refused with RabbitMQ's words. Raises TooMuchError for a limit that is exceeded.
+        Returns the complete commands, of which a run is taken whole, and the bytes consumed. From where no
+        frame begins, those are all, and one command that is refused with RabbitMQ's words. Raises
+        TooMuchError for a limit that is exceeded.
         """
         found: list[Command] = []
         at, end = 0, len(view)
@@ -167,11 +233,8 @@ class CommandReader:
                 break
             method = _METHOD_ID.unpack_from(view, at + PAYLOAD_AT)[0] if kind == METHOD and size >= 4 else 0
             command = None
-            if channel not in self._open:
-                if method not in _WITH_CONTENT:
-                    command = Command(channel, CLASSES.get(method), [bytes(view[at:after])])
-                elif command := self._find_content(view, at, after, channel, method):
-                    after += len(command.frames[1]) + len(command.frames[2])
+            if channel not in self._open and (command := self._find_whole(view, at, after, channel, method)):
+                after = at + command.size
             if command or (command := self._complete(kind, channel, method, bytes(view[at:after]))):
                 found.append(command)
             at = after
@@ -195,13 +258,21 @@ class CommandReader:
         if len(view) >= size + OVERHEAD:
             check_end(bytes(view[: size + OVERHEAD]))
 
-    def _find_content(
-        self, view: memoryview, at: int, head_at: int, channel: int, method: int
-    ) -> Command | None:
-        """A method whose content is all there, in one frame of a body; None for one that is not.
+    def _find_whole(self, view: memoryview, at: int, after: int, channel: int, method: int) -> Command | None:
+        """A command, or a run, that is all there; None for one of whose content more is to come.
 
         Nothing of it is incomplete, so nothing is counted.
         """
+        if method not in _WITH_CONTENT:
+            acks = self._find_acks(view, at, after, channel) if method == _ACK else None
+            return acks or Command(channel, CLASSES.get(method), [bytes(view[at:after])])
+        found = self._find_content(view, at, after, channel, method)
+        return self._find_run(view, at, found) if found is not None and method == _PUBLISH else found
+
+    def _find_content(
+        self, view: memoryview, at: int, head_at: int, channel: int, method: int
+    ) -> Command | None:
+        """A method whose content is all there, in one frame of a body; None for one that is not."""
         if len(view) < head_at + _LEAST_HEADER + OVERHEAD:
             return None
         kind, channel_of_head, size, size_of_body = _CONTENT_HEAD.unpack_from(view, head_at)
@@ -222,6 +293,62 @@ class CommandReader:
         frames = [bytes(view[at:head_at]), bytes(view[head_at:body_at]), bytes(view[body_at:after])]
         command = Command(channel, CLASSES[method], frames)
         return command if method != _PUBLISH or _is_publish(command) else None
+
+    def _find_run(self, view: memoryview, at: int, first: Command) -> Command:
+        """The publishes that begin with the ``first`` and go where it goes; itself when it is alone."""
+        method = first.frames[0]
+        behind = at + first.size
+        if view[behind : behind + len(method)] != method:
+            return first
+        raw = bytes(view[at : at + _MOST_RUN_BYTES])
+        channel, begun, position = first.channel, b"", 0
+        properties, size = b"", 0
+        found: list[tuple[bytes, bytes]] = []
+        while raw.startswith(method, position) and len(found) < _MOST_TOGETHER:
+            head_at = position + len(method)
+            # Nearly all of those in a row have the same properties and size as the one before.
+            if not begun or not raw.startswith(begun, head_at):
+                if len(raw) < head_at + _LEAST_HEADER + OVERHEAD:
+                    break
+                kind, number, length, class_id, weight, size = _BASIC_HEAD.unpack_from(raw, head_at)
+                body_at = head_at + length + OVERHEAD + HEAD.size
+                is_usual = (
+                    (kind, number, class_id, weight) == (HEADER, channel, _BASIC, 0)
+                    and size
+                    and length >= _LEAST_HEADER - OVERHEAD
+                    and body_at < len(raw)
+                    and raw[body_at - HEAD.size - 1] == END
+                    and HEAD.unpack_from(raw, body_at - HEAD.size) == (BODY, channel, size)
+                    and length <= self._most_of_frame >= size
+                )
+                if not is_usual:
+                    break
+                begun = raw[head_at:body_at]
+                properties = begun[PAYLOAD_AT + CONTENT_HEAD_BYTES : -HEAD.size - 1]
+            end = head_at + len(begun) + size
+            if end >= len(raw) or raw[end] != END:
+                break
+            found.append((properties, raw[end - size : end]))
+            position = end + 1
+        if len(found) < 2:
+            return first
+        return PublishRun(channel, BasicPublish, [raw[:position]], 0, first.decode(), messages=found)
+
+    def _find_acks(self, view: memoryview, at: int, after: int, channel: int) -> Command | None:
+        """The acks of single deliveries that begin there; None for fewer than two."""
+        size = _ACK_FRAME.size
+        head = view[at : at + PAYLOAD_AT + _METHOD_ID.size]
+        if after - at != size or view[after : after + len(head)] != head:
+            return None
+        prefix, tags = bytes(head), []
+        room = min(len(view) - at, _MOST_TOGETHER * size) // size * size
+        for begun, tag, bits, end in _ACK_FRAME.iter_unpack(view[at : at + room]):
+            if begun != prefix or bits or end != END:
+                break
+            tags.append(tag)
+        if len(tags) < 2:
+            return None
+        return AckRun(channel, BasicAck, [bytes(view[at : at + size * len(tags)])], tags=tags)
 
     def _complete(self, kind: int, channel: int, method: int, frame: bytes) -> Command | None:
         """Take a frame of a content, or its method; return the command when it is complete."""

@@ -19,7 +19,7 @@ HEAD: Final = Struct(">BHI")
 """The type of a frame, its channel and the bytes of its payload."""
 PAYLOAD_AT: Final = HEAD.size
 END: Final = 0xCE
-_END_BYTE: Final = b"\xce"
+END_BYTE: Final = b"\xce"
 _SHOWN_BYTES: Final = 64
 _CONTENT_HEAD: Final = Struct(">HHQ")
 CONTENT_HEAD_BYTES: Final = _CONTENT_HEAD.size
@@ -54,7 +54,7 @@ def _refuse(code: int, kind: int, payload: bytes, why: str = "") -> RefusedError
 
 
 def build_frame(kind: int, channel: int, payload: bytes) -> bytes:
-    return b"".join((HEAD.pack(kind, channel, len(payload)), payload, _END_BYTE))
+    return b"".join((HEAD.pack(kind, channel, len(payload)), payload, END_BYTE))
 
 
 def build_content(channel: int, properties: bytes, body: bytes, frame_max: int) -> list[bytes]:

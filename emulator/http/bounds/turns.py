@@ -55,10 +55,11 @@ class Inflow:
     """The input of a connection that is read and not yet processed.
 
     ``take`` gets all of it, processes one slice and returns that slice's length, or 0 when it needs more
-    input. The transport is paused while input waits for its turn or is held.
+    input. It may ``await_more`` with what it leaves, which has no turn then. The transport is paused while
+    input waits for its turn or is held.
     """
 
-    __slots__ = ("_reasons", "_take", "_transport", "_turns", "_unread")
+    __slots__ = ("_is_incomplete", "_reasons", "_take", "_transport", "_turns", "_unread")
 
     def __init__(self, turns: Turns, transport: PausableTransport, take: Callable[[Piece], int]) -> None:
         self._turns = turns
@@ -66,6 +67,7 @@ class Inflow:
         self._take = take
         self._unread = bytearray()
         self._reasons: set[str] = set()
+        self._is_incomplete = False
 
     @property
     def held(self) -> bool:
@@ -80,10 +82,13 @@ class Inflow:
         elif self._unread:
             self._unread += data
             self._work()
-        elif (taken := self._take(data)) < len(data) and not self._transport.is_closing():
-            self._unread += memoryview(data)[taken:]
-            if taken:
-                self._wait()
+        else:
+            self._is_incomplete = False
+            taken = self._take(data)
+            if taken < len(data) and not self._transport.is_closing():
+                self._unread += memoryview(data)[taken:]
+                if taken and not self._is_incomplete:
+                    self._wait()
 
     def hold(self, reason: str) -> None:
         """Process nothing and read nothing until every ``reason`` is released."""
@@ -107,6 +112,10 @@ class Inflow:
         self._unread = bytearray()
         self._take = len
 
+    def await_more(self) -> None:
+        """Have nothing done with what is left of the input until more of it comes."""
+        self._is_incomplete = True
+
     def _wait(self) -> None:
         self.hold(_ITS_TURN)
         self._turns.wait(self._proceed)
@@ -123,6 +132,7 @@ class Inflow:
             self._unread = bytearray()
             return
         unread = self._unread
+        self._is_incomplete = False
         with memoryview(unread) as view:
             taken = self._take(view)
         if self._unread is not unread:
@@ -133,5 +143,5 @@ class Inflow:
         except BufferError:
             # An error that was raised on the way, and is kept, has hold of a piece.
             self._unread = unread[taken:]
-        if taken and self._unread:
+        if taken and self._unread and not self._is_incomplete:
             self._wait()

@@ -7,7 +7,7 @@ deliveries to the client may stand for one of the broker.
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import Final, NamedTuple
@@ -40,7 +40,11 @@ class PrefetchWindow:
 
     @property
     def room(self) -> bool:
-        return (not self.limit or self.taken < self.limit) and (self.outer is None or self.outer.room)
+        return self.has_room_for(1)
+
+    def has_room_for(self, number: int) -> bool:
+        within = not self.limit or self.taken + number <= self.limit
+        return within and (self.outer is None or self.outer.has_room_for(number))
 
     def add(self, number: int) -> None:
         self.taken += number
@@ -85,6 +89,19 @@ class Acknowledgements:
         delivery = self._by_broker_tag[tag] = BrokerDelivery(tag, window)
         return delivery
 
+    def pass_on(self, first: int, times: int, window: PrefetchWindow) -> bool:
+        """Add deliveries of the broker, with consecutive tags, that the client gets as they are.
+
+        Returns False, and adds none, where the client's tags are not the broker's.
+        """
+        if first != self._last + 1:
+            return False
+        self._last += times
+        window.add(times)
+        for tag in range(first, first + times):
+            self._by_broker_tag[tag] = self._by_client_tag[tag] = BrokerDelivery(tag, window, made=1)
+        return True
+
     def assign_tag(self, delivery: BrokerDelivery | None) -> int:
         """Assign the client's tag to a delivery that is sent now; None stands for one without settling."""
         self._last += 1
@@ -102,6 +119,21 @@ class Acknowledgements:
         if not (multiple and tag == 0) and tag not in self._by_client_tag:
             raise UnknownTagError(tag)
         tags, deliveries = self._take_up_to(tag) if multiple else ([tag], [self._by_client_tag.pop(tag)])
+        return self._settle(tags, deliveries, disposition)
+
+    def acknowledge(self, tags: Sequence[int]) -> list[BrokerSettlement]:
+        """Settle single deliveries; return the settlements for the broker.
+
+        Raises UnknownTagError, and settles none then.
+        """
+        unknown = next((tag for tag in tags if tag not in self._by_client_tag), None)
+        if unknown is not None or len({*tags}) < len(tags):
+            raise UnknownTagError(unknown)
+        return self._settle(tags, [self._by_client_tag.pop(tag) for tag in tags], _ACK)
+
+    def _settle(
+        self, tags: Sequence[int], deliveries: list[BrokerDelivery], disposition: Disposition
+    ) -> list[BrokerSettlement]:
         if self._undo is not None:
             self._undo += (_Undo(*each, each[1].disposition) for each in zip(tags, deliveries, strict=True))
         # One acknowledgement may be for a hundred thousand: what can be done for all of them is done once.

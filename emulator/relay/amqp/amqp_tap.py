@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
+from emulator.amqp.message_headers import write_text
 from emulator.amqp.wire.commands import Command
 from emulator.amqp.wire.methods import CLASSES, BasicDeliver, BasicNack, BasicReturn, ChannelClose
 from emulator.events import Events
@@ -26,12 +28,8 @@ REFUSALS: Final = frozenset({BasicNack, BasicReturn, ChannelClose})
 """By what a broker refuses a publish, or any other call on a channel."""
 _READ_BYTES: Final = 100
 """About what the note of a delivery takes while it waits for who records it."""
-_ID: Final = re.compile(
-    b"|".join(re.escape(b'"%b"' % each.spelling.encode()) for each in CONTRACT.fields if each.name == "id")
-    or b"(?!)"
-)
+_IDS: Final = [b'"%b"' % each.spelling.encode() for each in CONTRACT.fields if each.name == "id"]
 _DEAD_LETTERED: Final = b"x-death"
-_FLAGS_AT: Final = 19
 _DELIVERY_MODE: Final = 0x10
 """The flag of the delivery mode in the first octet of a content header's property flags (section 4.2.6.1)."""
 
@@ -59,22 +57,29 @@ class Tap:
         self._some_persistent = False
 
     def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
-        """Record a message that goes to the broker, with the next ``write_records``.
+        """Record messages that go to the broker, with the next ``write_records``.
 
         A persistent one is to be on record before the broker has it: ``write_persistent`` comes first.
         """
-        self._some_persistent = self._some_persistent or _names_delivery_mode(command)
-        self.record_text(channel, routing_key, command.write_text(CONTRACT, command.body))
+        contents = command.contents
+        self._some_persistent = self._some_persistent or any(map(_names_delivery_mode, contents))
+        self._record(channel, routing_key, [write_text(CONTRACT, body, given) for given, body in contents])
 
     def record_text(self, channel: str, routing_key: str, text: bytes) -> None:
         """Record what is published, as the contract judges it, with the next ``write_records``."""
-        self._count(channel, text)
+        self._record(channel, routing_key, (text,))
+
+    def _record(self, channel: str, routing_key: str, texts: Sequence[bytes]) -> None:
+        self._count(channel, texts)
         if (tap := self._log.wiretap) is not None and tap.on:
-            tap.note(TapedMessage(tap.clock.time(), channel, text, len(text), routing_key), len(text))
-        if len(text) > LARGEST:
-            self._events.emit("amqp.unrecorded", channel=channel, bytes=len(text), why="too large")
-            return
-        self._unrecorded[channel].append((text, routing_key))
+            for text in texts:
+                tap.note(TapedMessage(tap.clock.time(), channel, text, len(text), routing_key), len(text))
+        unrecorded = self._unrecorded[channel]
+        for text in texts:
+            if len(text) > LARGEST:
+                self._events.emit("amqp.unrecorded", channel=channel, bytes=len(text), why="too large")
+            else:
+                unrecorded.append((text, routing_key))
 
     def report_declare(self, queue: str, arguments: Mapping[str, Any]) -> None:
         """Emit an event for a declared queue with a dead-letter exchange."""
@@ -84,6 +89,12 @@ class Tap:
             self._events.emit(
                 "amqp.dead_letters", channel=queue, exchange=str(exchange), routing_key=_text(key)
             )
+
+    def must_see_each(self, run: Command) -> bool:
+        """Whether ``report_delivery`` has something to report of a delivery in a run."""
+        if (tap := self._log.wiretap) is not None and tap.on:
+            return True
+        return any(_DEAD_LETTERED in properties for properties, _ in run.contents)
 
     def report_delivery(self, queue: str, command: Command) -> None:
         """Emit an event for a delivered message that was dead-lettered before."""
@@ -132,20 +143,17 @@ class Tap:
                 message_ids=found.message_ids,
             )
 
-    def _count(self, channel: str, body: bytes) -> None:
+    def _count(self, channel: str, texts: Sequence[bytes]) -> None:
         if not self._since:
             asyncio.get_running_loop().call_later(_EVERY_SECONDS, self.flush)
         found = self._since.get(channel)
         if found is None:
             found = self._since[channel] = _TappedSummary()
-        found.messages += 1
-        found.size += len(body)
-        if (
-            len(found.message_ids) < _MOST_IDS
-            and _may_have_id(body)
-            and (message_id := CONTRACT.peek(body).message_id)
-        ):
-            found.message_ids.append(message_id)
+        found.messages += len(texts)
+        found.size += sum(map(len, texts))
+        if len(found.message_ids) < _MOST_IDS:
+            ids = (CONTRACT.peek(text).message_id for text in texts if _may_have_id(text))
+            found.message_ids += islice(filter(None, ids), _MOST_IDS - len(found.message_ids))
 
     def write_persistent(self) -> None:
         """Write what is to be recorded to the log, if a message of it may be persistent."""
@@ -166,10 +174,10 @@ class Tap:
                 self._events.emit("amqp.unrecorded", channel=channel, bytes=size, why=error.message)
 
 
-def _names_delivery_mode(command: Command) -> bool:
-    """Whether the content of a publish has a delivery mode, which transient messages mostly have not."""
-    header = command.frames[1]
-    return len(header) > _FLAGS_AT and bool(header[_FLAGS_AT] & _DELIVERY_MODE)
+def _names_delivery_mode(content: tuple[bytes, bytes]) -> bool:
+    """Whether a content has a delivery mode, which those of transient messages mostly have not."""
+    properties, _ = content
+    return bool(properties) and bool(properties[0] & _DELIVERY_MODE)
 
 
 def _name_method(class_id: int, method_id: int) -> str:
@@ -182,7 +190,9 @@ def _name_method(class_id: int, method_id: int) -> str:
 def _may_have_id(body: bytes) -> bool:
     """Whether ``peek`` may find an id: in an object of JSON, or in the first bytes of what is none."""
     first = body[:1]
-    return first == b"{" or first.isspace() or _ID.search(body, 0, LOOKED_AT) is not None
+    if first == b"{" or first.isspace():
+        return True
+    return any(body.find(each, 0, LOOKED_AT) >= 0 for each in _IDS)
 
 
 def _last_death(command: Command) -> dict[str, Any] | None:

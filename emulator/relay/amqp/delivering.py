@@ -14,7 +14,8 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import ClassVar
 
-from emulator.amqp.wire.commands import Command
+from emulator.amqp.wire.commands import AckRun, Command
+from emulator.amqp.wire.delivery_run import DeliveryRun
 from emulator.amqp.wire.field_tables import plain_table
 from emulator.amqp.wire.methods import (
     BasicAck,
@@ -157,6 +158,20 @@ class Deliveries:
 
     # Acknowledgements
 
+    def _ack(self, command: Command) -> None:
+        if not isinstance(command, AckRun):
+            self._settle(command)
+            return
+        try:
+            settlements = self._acks.acknowledge(command.tags)
+        except UnknownTagError:
+            # Those before the one that is unknown hold.
+            for each in command.split():
+                self._settle(each)
+            return
+        self._send_settlements(settlements)
+        self._release_waiting()
+
     def _settle(self, command: Command) -> None:
         tag, multiple, disposition = _read_settlement(command)
         try:
@@ -170,7 +185,10 @@ class Deliveries:
             self._link.to_broker(command)
         else:
             self._send_settlements(settlements)
-        # There may be room in a window for what waits.
+        self._release_waiting()
+
+    def _release_waiting(self) -> None:
+        """Deliver what waits, where a window has room for it now."""
         for consumer in tuple(self._consumers.values()):
             if len(consumer.waiting):
                 consumer.waiting.release()
@@ -186,15 +204,17 @@ class Deliveries:
     # Consumers
 
     def _deliver(self, command: Command) -> None:
-        delivered = command.decode_as(BasicDeliver)
-        tag = delivered.consumer_tag
+        tag = command.decode_as(BasicDeliver).consumer_tag
         consumer = self._consumers.get(tag)
         # Begun without a tag and without an answer: its first delivery tells the tag.
         if consumer is None:
             consumer = self._consumers[tag] = self._faulted.new_consumer("", PrefetchWindow(), no_ack=False)
-        arrived = self._faulted.arrive(command, delivered, consumer)
-        if arrived is not None:
-            consumer.waiting.arrive(arrived)
+        if isinstance(command, DeliveryRun) and self._faulted.pass_on(command, consumer):
+            return
+        for each in command.split():
+            arrived = self._faulted.arrive(each, each.decode_as(BasicDeliver), consumer)
+            if arrived is not None:
+                consumer.waiting.arrive(arrived)
 
     # Gets
 
@@ -251,7 +271,7 @@ class Deliveries:
         BasicConsume: _consume,
         BasicCancel: _cancel,
         BasicGet: _get,
-        BasicAck: _settle,
+        BasicAck: _ack,
         BasicNack: _settle,
         BasicReject: _settle,
         QueueDeclare: _declare,

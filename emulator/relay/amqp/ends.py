@@ -11,10 +11,12 @@ from emulator.amqp.client_end import Address
 from emulator.amqp.wire.commands import Command, CommandReader, TooMuchError
 from emulator.clock import stopwatch
 from emulator.http.bounds.body_memory import ARRIVING, NO_ROOM
-from emulator.http.bounds.client_limits import SLICE_BYTES, SLICE_SECONDS
+from emulator.http.bounds.client_limits import SLICE_SECONDS
 from emulator.http.bounds.turns import Inflow, Piece, Turns
 from emulator.relay.amqp.watching import Watcher
 
+SLICE_BYTES: Final = 1 << 18
+"""Of a connection's input that are read before others have their turn, if that is within the time of one."""
 _UNKNOWN: Final = ("", 0)
 _PIECE_BYTES: Final = 512
 """Of a slice, before the time is looked at: 40 channels can be opened with it."""
@@ -197,7 +199,11 @@ class Peer(End, asyncio.Protocol):
                 self.owner.on_commands(self, received)
                 taken += piece
                 view = view[piece:]
-                if not piece or stopwatch() >= until:
+                if not piece:
+                    if self._inflow is not None:
+                        self._inflow.await_more()
+                    break
+                if stopwatch() >= until:
                     break
         except TooMuchError as error:
             self.reader.clear()

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Generic, TypeAlias, TypeVar
 
 from emulator.amqp.wire.commands import Command
+from emulator.amqp.wire.delivery_run import DeliveryRun
 from emulator.amqp.wire.methods import BasicDeliver, BasicGetOk
 from emulator.clock import Clock
 from emulator.faults.delayed_deliveries import Due
@@ -89,6 +90,21 @@ class FaultedDeliveries:
             command = command.with_method(delivered._replace(delivery_tag=client_tag))
         self._link.to_client(command)
         return None
+
+    def pass_on(self, run: DeliveryRun, consumer: Consumer) -> bool:
+        """Deliver a run as it is; return False, and deliver nothing, where it is to be taken apart."""
+        queue, window = consumer.queue, consumer.window
+        is_plain = (
+            not consumer.no_ack
+            and not len(consumer.waiting)
+            and window.has_room_for(run.times)
+            and queue not in self._faults.deliveries
+            and not self._tap.must_see_each(run)
+            and self._acks.pass_on(run.decode_as(BasicDeliver).delivery_tag, run.times, window)
+        )
+        if is_plain:
+            self._link.to_client(run)
+        return is_plain
 
     def hand_over(self, due: Due[Arrived]) -> None:
         """Send a message that is due to the client."""

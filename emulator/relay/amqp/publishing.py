@@ -74,7 +74,8 @@ class Publishes:
         if not may_be_struck and not self._held_commands:
             self._handle(command)
             return
-        self._held_commands.append(_HeldCommand(command, self._plan(command) if may_be_struck else None))
+        for each in command.split():
+            self._held_commands.append(_HeldCommand(each, self._plan(each) if may_be_struck else None))
         self._hold(command.size)
         if self._working is None:
             self._working = self._link.context.spawn(self._work())
@@ -100,9 +101,9 @@ class Publishes:
     # Publishes
 
     def forward(self, command: Command) -> None:
-        """Send a publish to the broker as it is."""
+        """Send a publish, or a run of them, to the broker as it is."""
         if self._confirms is not None:
-            self._confirms.note_passed()
+            self._confirms.note_passed(command.times)
         self._pass(command)
 
     def _pass(self, command: Command) -> None:
@@ -175,7 +176,11 @@ class Publishes:
         assert self._confirms is not None
         self._send_confirm(PublishConfirm(self._confirms.last, False, acked))
 
-    def _answered(self, command: Command) -> None:
+    def _answered(self, run: Command) -> None:
+        for command in run.split():
+            self._pass_answer(command)
+
+    def _pass_answer(self, command: Command) -> None:
         answer = command.decode()
         assert isinstance(answer, BasicAck | BasicNack)
         tag, multiple, acked = answer.delivery_tag, answer.multiple, isinstance(answer, BasicAck)

@@ -100,7 +100,7 @@ class EngineClient:
     # The wire
 
     def answer(self, commands: list[Command]) -> None:
-        self._arrived += commands
+        self._arrived += [each for command in commands for each in command.split()]
 
     def pause_input(self) -> None:
         """Do nothing: a test gives what it gives."""

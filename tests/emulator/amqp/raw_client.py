@@ -174,7 +174,7 @@ def read_all(reader: CommandReader, data: bytes) -> tuple[list[Command], bytes]:
     found: list[Command] = []
     while True:
         more, taken = reader.feed(memoryview(data), len(data))
-        found += more
+        found += [each for command in more for each in command.split()]
         data = data[taken:]
         if not taken:
             return found, data

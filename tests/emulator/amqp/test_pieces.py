@@ -10,6 +10,8 @@ from emulator.amqp.wire import methods
 from emulator.amqp.wire.frames import BODY, HEADER, METHOD, build_frame
 from emulator.amqp.wire.method_codec import encode_method
 from emulator.amqp.wire.methods import Method
+from emulator.amqp.wire.properties import Properties
+from tests.emulator.amqp.calls import table
 from tests.emulator.amqp.engine_client import OwnBroker
 from tests.emulator.amqp.raw_client import Came
 
@@ -34,9 +36,22 @@ def header(size: int = 5, *, class_id: int = 60, weight: int = 0, properties: by
     return build_frame(HEADER, 1, head)
 
 
+CC = Properties()
+CC.set_headers(table({"CC": ["q", "other"]}))
+
 SAID = {
     "a publish": publish() + header() + BODY_OF_FIVE,
     "two of them": 2 * (publish() + header() + BODY_OF_FIVE),
+    "many with different properties": 3 * (publish() + header() + BODY_OF_FIVE)
+    + 3 * (publish() + header(properties=b"\x10\0\x02") + BODY_OF_FIVE),
+    "a wrong expiration among many": 2 * (publish() + header() + BODY_OF_FIVE)
+    + publish()
+    + header(properties=b"\x01\0\x01x")
+    + 2 * (BODY_OF_FIVE + publish() + header())
+    + BODY_OF_FIVE,
+    "other keys among many, by a header": 3
+    * (publish() + header(properties=b"\x20\0" + CC.encode()[2:]) + BODY_OF_FIVE),
+    "many that expire": 3 * (publish() + header(properties=b"\x01\0\x0599999") + BODY_OF_FIVE),
     "no body": publish() + header(0),
     "a body in two frames": publish() + header(10) + BODY_OF_FIVE + BODY_OF_FIVE,
     "a body that is too long": publish() + header(3) + BODY_OF_FIVE,

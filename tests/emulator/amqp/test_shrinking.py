@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from emulator.amqp.message import Entry, Message
-from emulator.amqp.store.message_file import Marks
+from emulator.amqp.store.message_file import Marks, MessageOnDisk
 from emulator.amqp.store.message_store import MessageStore, Rests
 from emulator.amqp.wire import methods as m
 from emulator.journal import Log
@@ -118,12 +118,14 @@ def test_what_is_acknowledged_while_a_file_shrinks_does_not_come_back(tmp_path: 
     store = MessageStore(tmp_path, memory_bytes=0, rests=Rests(sparse=0))
     message = Message("", ("q1",), b"", b"x" * 500, persistent=True)
     entries = [
-        Entry(number, None, size=500, reference=store.append(message, [(1, number, None)], 1))
+        Entry(
+            number, None, size=500, reference=store.append([MessageOnDisk([(1, number, None)], message)], 1)
+        )
         for number in range(3000)
     ]
 
     def settle(at: int) -> None:
-        store.settle(1, entries.pop(at), durable=True)
+        store.settle(1, [entries.pop(at)], durable=True)
         store.commit()
 
     while len(entries) > 300:
@@ -150,12 +152,12 @@ def test_no_step_of_shrinking_is_long(tmp_path: Path, monkeypatch: pytest.Monkey
     entries = []
     for number in range(20_000):
         message = Message("", ("q1",), b"", b"x" * (30_000 if number % 6000 == 0 else 8), persistent=True)
-        reference = store.append(message, [(1, number, None)], 1)
+        reference = store.append([MessageOnDisk([(1, number, None)], message)], 1)
         entries.append(Entry(number, None, size=8, reference=reference))
     for entry in entries:
-        store.note_delivered(1, entry)
+        store.note_delivered(1, [entry])
         if entry.number % 6:
-            store.settle(1, entry, durable=True)
+            store.settle(1, [entry], durable=True)
         if not entry.number % 500:
             store.commit()
     store.commit()

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 from emulator.amqp.message import Entry, Message
 from emulator.amqp.store import message_file, message_store, packed_messages
+from emulator.amqp.store.message_file import MessageOnDisk
 from emulator.amqp.store.message_store import MessageStore, Rests
 from emulator.amqp.turn import Turn
 from emulator.journal import Payloads
@@ -98,7 +99,7 @@ class StoreModel(RuleBasedStateMachine):
         message = Message("", ("k",), b"", body, persistent=True)
         places = [(queue, self.numbers) for queue in range(queues)]
         kept = [(*place, None) for place in places] if stored else []
-        reference = self.store.append(message, kept, queues)
+        reference = self.store.append([MessageOnDisk(kept, message)], queues)
         for place in places:
             self.entries[place] = Entry(self.numbers, None, size=len(body), reference=reference)
             self.held[place] = body, None
@@ -113,7 +114,7 @@ class StoreModel(RuleBasedStateMachine):
         for at, (queue, number) in enumerate(places[: round(len(places) * share)]):
             if at != spared:
                 place = queue, number
-                self.store.settle(queue, self.entries.pop(place), durable=place not in self.passing)
+                self.store.settle(queue, [self.entries.pop(place)], durable=place not in self.passing)
                 del self.held[place]
                 self.passing.discard(place)
         self.store.commit()
@@ -125,7 +126,7 @@ class StoreModel(RuleBasedStateMachine):
         body, tried = self.held[queue, number]
         entry = self.entries[queue, number]
         entry.attempts = 0 if tried is None else tried + 1
-        self.store.note_delivered(queue, entry)
+        self.store.note_delivered(queue, [entry])
         self.held[queue, number] = body, entry.attempts
         self.store.commit()
 

@@ -74,6 +74,19 @@ def test_cuts_change_nothing(pieces: list[bytes], step: int) -> None:
     assert read(CommandReader(4096), data) == read(CommandReader(4096), *cut)
 
 
+def test_what_comes_in_a_row_is_a_run_of_it() -> None:
+    """Messages of several sizes to one queue, and acks of single deliveries; each is to be had alone."""
+    acks = [build_command(1, methods.BasicAck(tag, multiple=False)).frames[0] for tag in (3, 1, 2)]
+    (many,) = build_command(1, methods.BasicAck(9, multiple=True)).frames
+    messages = [(PUBLISH, header(size), body(size)) for size in (5, 5, 1)]
+    data = b"".join((*(frame for each in messages for frame in each), *acks, many, publish(2)))
+    published, acked, last = CommandReader().feed(memoryview(data), len(data))[0]
+    assert [tuple(each.frames) for each in published.split()] == messages
+    assert published.contents == [(b"\0\0", b"m" * size) for size in (5, 5, 1)]
+    assert [each.decode() for each in acked.split()] == [methods.BasicAck(tag, False) for tag in (3, 1, 2)]
+    assert (published.times, acked.times, last.frames) == (3, 3, [many])
+
+
 @pytest.mark.parametrize(
     "data",
     [

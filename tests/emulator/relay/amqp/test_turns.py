@@ -6,7 +6,7 @@ import asyncio
 import weakref
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pamqp import commands
@@ -19,10 +19,10 @@ from emulator.channels.memory import DEFAULT_SCOPE
 from emulator.clock import Clock
 from emulator.events import Events
 from emulator.faults.fault_engine import FaultEngine
-from emulator.http.bounds.client_limits import SLICE_BYTES
 from emulator.http.bounds.turns import Turns
 from emulator.relay.amqp.amqp_tap import Tap
 from emulator.relay.amqp.embedded_upstream import EmbeddedUpstream
+from emulator.relay.amqp.ends import SLICE_BYTES
 from emulator.relay.amqp.relayed_connection import Session
 from emulator.rng import Chance
 from emulator.streams.amqp_log import AmqpLog, stream_of_channel
@@ -122,6 +122,35 @@ async def confirm_one() -> None:
             await asyncio.sleep(0)
         assert written.data.endswith(marshal(commands.Basic.Ack(2 + many, multiple=True), 1))
         assert count(log) == 2 + many
+
+
+async def acknowledge_some() -> tuple[list[bytes], bytes, int]:
+    """What a consumer of three messages gets, the answer to its acks 1, 9, 2, and what is left."""
+    async with opened() as (session, written, _):
+        broker = cast("Any", session.broker)._upstream.broker
+
+        async def say(*frames: Any) -> bytes:
+            written.data = b""
+            session.client.data_received(
+                b"".join(each if isinstance(each, bytes) else marshal(each, 1) for each in frames)
+            )
+            for _ in range(20):
+                await asyncio.sleep(0)
+            return written.data
+
+        await say(commands.Channel.Open(), commands.Queue.Declare(queue="q"), PUBLISH * 3)
+        came = await say(commands.Basic.Qos(prefetch_count=2), commands.Basic.Consume(queue="q"))
+        deliveries = came.split(marshal(ContentBody(b"hello"), 1))
+        closed = await say(*(commands.Basic.Ack(tag) for tag in (1, 9, 2)))
+        return deliveries, closed, broker.vhost.find_queue("q").ready
+
+
+def test_acks_in_a_row_hold_up_to_one_that_is_wrong() -> None:
+    """The channel is closed for that one, and what is behind it goes back to the queue."""
+    deliveries, closed, left = asyncio.run(acknowledge_some())
+    assert len(deliveries) == 2 + 1
+    assert b"unknown delivery tag 9" in closed
+    assert left == 2
 
 
 async def open_too_many() -> None:
