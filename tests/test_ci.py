@@ -96,6 +96,10 @@ class Runner:
             self._take_over()
         return done
 
+    def set_path(self, folder: Path) -> None:
+        """Put a folder in front of PATH, as the first step does where it installs the sandbox."""
+        self._environment["PATH"] = f"{folder}{os.pathsep}{self._environment['PATH']}"
+
     def output(self, name: str) -> str:
         return dict(self._lines("GITHUB_OUTPUT"))[name]
 
@@ -129,7 +133,7 @@ sandbox status --json > mine.json
 def test_the_steps_start_wait_run_collect_and_stop(tmp_path: Path) -> None:
     """As they stand, but for the installation: the sandbox of this checkout is on the path."""
     runner = Runner(tmp_path, {"run": _COMMAND, "seed": "7", "faults": '[{"type": "duplicate"}]'})
-    runner._environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    runner.set_path(Path(sys.executable).parent)
 
     done = runner.run(without="Set up the sandbox")
 
@@ -148,7 +152,7 @@ def test_the_steps_start_wait_run_collect_and_stop(tmp_path: Path) -> None:
 def test_a_command_that_fails_fails_the_action_and_the_sandbox_is_stopped(tmp_path: Path) -> None:
     """What it recorded is collected all the same."""
     runner = Runner(tmp_path, {"run": "sandbox status --json > mine.json\nexit 5"})
-    runner._environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    runner.set_path(Path(sys.executable).parent)
 
     done = dict(runner.run(without="Set up the sandbox"))
 

@@ -184,6 +184,20 @@ def add(name: str, client: Client, **quota: int) -> SeatView:
 
 
 @hub.command()
+@click.option("--name", required=True, metavar="NAME", help="Whose seat it is, such as pr-123.")
+@click.option(
+    "--for", "seconds", callback=duration, default="2h", metavar="TIME", help="How long.  [default: 2h]"
+)
+@shows(_show_access)
+def lease(name: str, seconds: float, client: Client) -> SeatView:
+    """Give NAME a seat for a time, and print what NAME needs. Then it goes, with everything that it holds.
+
+    Leased again before that, it has the time from now on, and keeps what it holds.
+    """
+    return HubSeats(client.transport).add(name, NewSeat(seconds=seconds))
+
+
+@hub.command()
 @asks(HubSeats.remove)
 def remove(_left: SeatList) -> None:
     """Take the seat from NAME, with everything that it holds."""

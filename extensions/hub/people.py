@@ -92,10 +92,15 @@ class PeopleFile:
         return True
 
     def add(self, name: str, quota: Quota | None = None, until: float | None = None) -> Person:
-        """Add a person with a token of their own; one who is there keeps theirs. Raises PeopleFileError."""
+        """Add a person with a token of their own; one who is there keeps theirs. Raises PeopleFileError.
+
+        A seat that is somebody's for good is not given an end.
+        """
         _check_name(name)
         self.read_if_changed()
         known = self.people.people.get(name)
+        if until is not None and known is not None and known.until is None:
+            raise PeopleFileError(f"{name} has a seat for good, which a lease would end: take another name")
         person = Person(known.token if known else new_uuid().replace("-", ""), quota, until)
         self._write({**self.people.people, name: person})
         return person

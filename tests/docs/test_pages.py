@@ -72,9 +72,11 @@ NOT_RUN = {
 SLOW = {
     "README.md": ["a client under every fault of silver"],
     "certify.md": ["a client under every fault"] * 7,
+    "ci.md": ["a hub"],
     "explanation/scale.md": ["twenty seconds of measuring"],
     "how-to/cloudevents.md": ["sandboxes of its own, one command after another"] * 8,
     "how-to/expired-message.md": ["sandboxes of its own, one command after another"] * 5,
+    "how-to/hub.md": ["a hub, one command after another"] * 5,
     "how-to/lambda.md": ["sandboxes of its own, one command after another"] * 9,
     "how-to/rabbitmq.md": ["sandboxes of its own, one command after another"] * 4,
     "how-to/skipped-after-a-reshard.md": ["sandboxes of its own, one command after another"] * 4,
