@@ -37,7 +37,8 @@ LOST_ANSWER: Final = "lost answer"
 STANDSTILL: Final = "standstill"
 LITTLE_TIME: Final = "little time"
 """What is done to an invocation: its answer is lost, its process stands still, to the end or nearly so."""
-_HOLD_SECONDS: Final = 5.0
+_HOLD_SECONDS: Final = 30.0
+"""At most: a machine with much to do takes its time to put what is to come in one batch."""
 _TIME_LEFT: Final = 0.6
 """The seconds that a process still has when it may go on after a standstill."""
 _LOST: Final = json.dumps({"errorType": "Runtime.ExitError", "errorMessage": "the answer was lost"}).encode()
