@@ -66,7 +66,7 @@ class CommandReceiver:
         self._behind = False
         self._all_sent = False
         self._over = False
-        self._caught = False
+        self._caught = self._late = False
         self._exchanges = self._statements = self._ends = 0
         self._delivered: Counter[tuple[str, str]] = Counter()
         self._processed: set[str] = set()
@@ -104,12 +104,13 @@ class CommandReceiver:
         return self._tell_news()
 
     def catch(self, item: TraceItem) -> None:
-        """Stop a command that is to be killed before its work as soon as it is given records.
+        """Stop a command that is to be killed with something in its hands as soon as it is given records.
 
         It is called before the answer goes out: later, a busy machine would find the work done.
         """
         is_given = isinstance(item, Read) and item.stream == INPUT and bool(item.records)
-        if is_given and self._environment.before_work.killed:
+        environment = self._environment
+        if is_given and (environment.before_work.killed or (environment.after_work.killed and self._late)):
             self._attempt.pause()
             self._caught = True
 
@@ -132,7 +133,10 @@ class CommandReceiver:
             victim = self._victim()
             if victim is None:
                 return
-            victim.killed = self._caught = False
+            if victim is self._environment.after_work and not self._caught and self._lets_go():
+                self._late = True
+                continue
+            victim.killed = self._caught = self._late = False
             self._tell_news()
             self._attempt.kill()
             self._attempt.revive()
@@ -155,9 +159,25 @@ class CommandReceiver:
             return environment.receiver
         if environment.before_work.killed and self._caught:
             return environment.before_work
-        if environment.after_work.killed and len(history.told) > self._statements:
+        if environment.after_work.killed and self._caught:
+            return environment.after_work
+        if environment.after_work.killed and not self._late and len(history.told) > self._statements:
             return environment.after_work
         return None
+
+    def _lets_go(self) -> bool:
+        """Stop the command, and let it go on where it has done all that it was given.
+
+        A busy machine may find it so behind its work: killed now, it would be given nothing again.
+        """
+        self._attempt.pause()
+        self._lab.listen()
+        reads = [each for each in self._lab.history.reads() if each.stream == INPUT]
+        given = {each.message_id for read in reads for each in read.records}
+        if given - {each.message_id for each in self._lab.history.told}:
+            return False
+        self._attempt.resume()
+        return True
 
     # What is seen
 
