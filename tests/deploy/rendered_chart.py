@@ -14,7 +14,7 @@ import yaml
 
 
 def main() -> int:
-    """Print the manifests, and the notes under the kind ``Notes``."""
+    """Print the manifests by kind, a second one with its name behind it, and the notes as ``Notes``."""
     chart, values, versions = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
     try:
         with helm_python.Chart.load(chart) as loaded:
@@ -32,7 +32,8 @@ def main() -> int:
             found["Notes"] = text
             continue
         for manifest in filter(None, yaml.safe_load_all(text)):
-            found[manifest["kind"]] = manifest
+            kind = manifest["kind"]
+            found[f"{kind} {manifest['metadata']['name']}" if kind in found else kind] = manifest
             for version in versions:
                 kubernetes_validate.validate(manifest, version, strict=True)
     sys.stdout.write(json.dumps(found))

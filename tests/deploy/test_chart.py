@@ -21,6 +21,7 @@ from tests.deploy.conftest import TOKEN
 from tests.docs.pages import blocks
 from tests.docs.settings_page import of_sandbox
 from tests.real_clients.install import HELM, python_environment
+from tests.taken_out import needs
 
 ROOT: Final = Path(__file__).parents[2]
 CHART: Final = ROOT / "deploy" / "chart"
@@ -47,7 +48,8 @@ def test_every_setting_can_be_a_value_but_those_that_the_chart_sets() -> None:
 def test_its_ports_and_its_version_are_the_images() -> None:
     text = (CHART / "templates" / "_labels.tpl").read_text(encoding="utf-8")
     (exposed,) = re.findall(r"^EXPOSE (.*)$", (ROOT / "compose" / "Dockerfile").read_text(), re.MULTILINE)
-    assert sorted(re.findall(r"^\w+: (\d+)$", text, re.MULTILINE)) == sorted(exposed.split())
+    (hub,) = re.findall(r"http://HUB:(\d+)/seat", (ROOT / "docs/how-to/hub.md").read_text(encoding="utf-8"))
+    assert sorted(re.findall(r"^\w+: (\d+)$", text, re.MULTILINE)) == sorted([*exposed.split(), hub])
     assert {_read("Chart.yaml")[each] for each in ("version", "appVersion")} == {version("rdss-sandbox")}
 
 
@@ -104,20 +106,29 @@ def test_it_makes_what_kubernetes_takes() -> None:
     assert given["SANDBOX_FSYNC"] == "true"
 
 
-@pytest.mark.real_client
-def test_the_values_of_the_page_make_a_sandbox_that_leaves_nothing() -> None:
-    """Those of the line with ``helm upgrade`` in docs/how-to/server.md."""
-    (line,) = (each.text for each in blocks(PAGE) if each.text.startswith("helm upgrade"))
-    words = shlex.split(line.replace("\\\n", " "))
-    given = [value.partition("=") for word, value in pairwise(words) if word == "--set"]
+def _read_values(line: str) -> dict[str, Any]:
+    """The values that the options ``--set`` of a line with ``helm`` give."""
     values: dict[str, Any] = {}
-    for name, _, value in given:
-        *above, last = name.split(".")
-        reduce(lambda place, each: place.setdefault(each, {}), above, values)[last] = yaml.safe_load(value)
-    assert values.pop("token") == "$SANDBOX_TOKEN"
-    found = _render(**values)
+    for word, value in pairwise(shlex.split(line)):
+        if word == "--set":
+            name, _, given = value.partition("=")
+            *above, last = name.split(".")
+            reduce(lambda place, each: place.setdefault(each, {}), above, values)[last] = yaml.safe_load(
+                given
+            )
+    return values
+
+
+@pytest.mark.real_client
+def test_the_values_of_the_page_are_taken() -> None:
+    """Those of the lines with ``helm upgrade`` in docs/how-to/server.md: of a pull request nothing is left."""
+    texts = (each.text.replace("\\\n", " ").partition("\n")[0] for each in blocks(PAGE))
+    one, hub = (_read_values(each) for each in texts if each.startswith("helm upgrade"))
+    assert one.pop("token") == hub.pop("token") == "$SANDBOX_TOKEN"
+    found = _render(**one)
     assert "volumeClaimTemplates" not in found["StatefulSet"]["spec"]
     assert found["Service"]["metadata"]["labels"]["rdss-sandbox/pull-request"] == "123"
+    assert _pod(_render(**hub))["containers"][0]["args"][0] == "hub"
 
 
 @pytest.mark.real_client
@@ -166,6 +177,37 @@ def test_helm_refuses_what_would_not_work(values: dict[str, Any], said: str) -> 
     ran = _ask_helm(**values)
     assert (ran.returncode, ran.stdout) == (1, "")
     assert said in ran.stderr
+
+
+@pytest.mark.real_client
+@needs("hub")
+def test_a_hub_of_the_chart_is_ready_and_knows_its_people(
+    start: Callable[..., dict[str, Any]], tmp_path: Path
+) -> None:
+    """It begins with the people of the values, once: what the hub has written since stays."""
+    people = '[people.anna]\ntoken = "of-anna"\n'
+    found = _render(hub={"enabled": True, "people": people}, settings={"seed": 7})
+    assert [each["port"] for each in found["Service"]["spec"]["ports"]] == [5672, 4580]
+    assert "sandbox hub add anna" in found["Notes"]
+    (first,), (container,) = (_pod(found)[each] for each in ("initContainers", "containers"))
+    assert first["securityContext"] == container["securityContext"]
+    (tmp_path / "people.toml").write_text(found["Secret pr-123-people"]["stringData"]["people.toml"])
+    shell = first["command"][-1].replace("/run/people", str(tmp_path)).replace("/data", f"{tmp_path}/data")
+    (tmp_path / "data").mkdir()
+    for written in (people, f"{people}# and more\n"):
+        subprocess.run([*first["command"][:-1], shell], check=True)
+        assert (tmp_path / "data" / "people.toml").read_text() == written
+        (tmp_path / "data" / "people.toml").write_text(f"{people}# and more\n")
+    arguments = [each.replace("/data", f"{tmp_path}/data") for each in container["args"]]
+    variables = {each["name"]: each["value"] for each in container["env"] if "value" in each}
+    secret = {"SANDBOX_TOKEN": TOKEN, "TMPDIR": str(tmp_path)}
+    running = start([*arguments, "--port", "0"], {**variables, **secret}, tmp_path / "data")
+    probe = container["readinessProbe"]["httpGet"]
+    headers = {each["name"]: each["value"] for each in probe["httpHeaders"]}
+    with httpx.Client(base_url=running["control"]) as kubelet:
+        assert kubelet.get(probe["path"], headers=headers).status_code == 200
+        asked = {"authorization": "Bearer of-anna"}
+        assert kubelet.get("/seat/anna/status", headers=asked).json()["seed"] == 7
 
 
 @pytest.mark.real_client

@@ -54,7 +54,7 @@ NOT_RUN = {
         "it is the reader's own; tests/deploy gives one to each",
         *["a Docker engine; tests/compose runs the image that this starts, tests/deploy reads the line"] * 2,
         "it needs root; tests/deploy asks systemd about the unit, and starts what it starts",
-        *["a cluster; tests/deploy renders the chart with these values, by Helm itself"] * 2,
+        *["a cluster; tests/deploy renders the chart with these values, by Helm itself"] * 3,
     ],
     "how-to/test-go.md": ["tests/real_clients/test_other_languages.py runs the last line"],
     "how-to/test-java.md": ["tests/real_clients/test_other_languages.py runs it"],

@@ -13,10 +13,15 @@ rdss-sandbox/pull-request: {{ . | quote }}
 {{- end }}
 {{- end }}
 
+{{- /* A hub has all of HTTP at one port. */}}
 {{- define "sandbox.ports" -}}
+amqp: 5672
+{{- if .Values.hub.enabled }}
+control: 4580
+{{- else }}
 aws: 4566
 control: 4570
-amqp: 5672
 queues: 8888
 topics: 9007
+{{- end }}
 {{- end }}
