@@ -121,7 +121,7 @@ def _read_values(line: str) -> dict[str, Any]:
 
 @pytest.mark.real_client
 def test_the_values_of_the_page_are_taken() -> None:
-    """Those of the lines with ``helm upgrade`` in docs/how-to/server.md: of a pull request nothing is left."""
+    """Those of the lines with ``helm upgrade`` in docs/how-to/server.md."""
     texts = (each.text.replace("\\\n", " ").partition("\n")[0] for each in blocks(PAGE))
     one, hub = (_read_values(each) for each in texts if each.startswith("helm upgrade"))
     assert one.pop("token") == hub.pop("token") == "$SANDBOX_TOKEN"
