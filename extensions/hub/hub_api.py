@@ -8,13 +8,28 @@ from extensions.hub.people import Quota
 from rdss_sandbox.api.endpoint import DELETE, GET, PUT, Mode, Subject
 
 
+class SeatGlance(msgspec.Struct, frozen=True):
+    """What a sandbox does just now.
+
+    ``records`` were put into its streams, ``rate`` of them in the last second. ``faults`` are in force.
+    ``finding`` is what its diagnosis found last, ``error`` the last error of its clients; empty for none.
+    """
+
+    records: int
+    rate: float
+    faults: tuple[str, ...]
+    finding: str
+    error: str
+
+
 class SeatView(msgspec.Struct, frozen=True):
     """A person's seat. ``state`` is asleep, starting or awake; ``pid`` is None while it is asleep.
 
     ``calls`` are open now, ``refused`` were beyond a limit; ``starts`` counts how often the hub has woken it.
     ``memory_mb`` is what its process has for itself, ``disk_mb`` what its data take.
     ``trouble`` says why its last process ended, where nobody had asked for it. ``until`` is an end in seconds
-    since the epoch. ``control`` is the address of its pages, ``region`` that of its streams.
+    since the epoch. ``control`` is the address of its pages, ``region`` that of its streams. ``glance`` is
+    None while it is asleep.
     """
 
     name: str
@@ -31,6 +46,7 @@ class SeatView(msgspec.Struct, frozen=True):
     region: str
     trouble: str = ""
     until: float | None = None
+    glance: SeatGlance | None = None
 
 
 class SeatList(msgspec.Struct, frozen=True):

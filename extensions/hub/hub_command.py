@@ -19,6 +19,7 @@ from sandbox.cli.options.contract import bind
 from sandbox.cli.options.control_connection import control_option, reach
 from sandbox.cli.options.setting_options import arguments, setting_option
 from sandbox.cli.options.waiting import duration
+from sandbox.cli.output.exit_codes import CommandFailedError
 from sandbox.cli.output.printing import json_option, print_line, print_table
 
 if TYPE_CHECKING:
@@ -181,6 +182,31 @@ def add(name: str, client: Client, **quota: int) -> SeatView:
     """Give NAME a seat, and print what NAME needs. Without limits of their own, they have everybody's."""
     asked = NewSeat(Quota(**quota) if any(quota.values()) else None)
     return HubSeats(client.transport).add(name, asked)
+
+
+@hub.command("each", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@control_option
+def each_(*, command: tuple[str, ...], control: str | None) -> None:
+    """Run a COMMAND of sandbox on every seat, one after another: sandbox hub each fault add duplicate.
+
+    It goes on where one fails, with exit code 1 in the end.
+    """
+    from rdss_sandbox.client import Client
+    from sandbox.cli import main
+
+    url, token = reach(control)
+    with Client(url, token=token) as client:
+        names = [each.name for each in HubSeats(client.transport).list().seats]
+    os.environ["SANDBOX_TOKEN"] = token or ""
+    failed = []
+    for name in names:
+        click.echo(f"{name}:")
+        os.environ["SANDBOX_CONTROL"] = f"{url.rstrip('/')}/seat/{name}"
+        if main(command):
+            failed.append(name)
+    if failed:
+        raise CommandFailedError(f"{' '.join(command)} failed for {', '.join(failed)}")
 
 
 @hub.command()

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from http import HTTPStatus
 from typing import Final
 
+from msgspec.structs import replace
 from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
 
 from emulator.clock import Clock
 from emulator.events import Events
@@ -18,9 +23,11 @@ from emulator.listeners.control.endpoint_routing import (
     list_handlers,
     route_by_segments,
 )
-from emulator.listeners.control.watch.page_access import admit_pages
+from emulator.listeners.control.watch.page_access import PageCookie, admit_pages
 from extensions.hub.hub_api import HubSeats, NewSeat, SeatList, SeatView
+from extensions.hub.hub_page import FRAME, render_hub
 from extensions.hub.people import PeopleFileError
+from extensions.hub.seat_glances import glance_at
 from extensions.hub.seat_sizes import measure_disk, measure_memory
 from extensions.hub.seats import Seat, Seats
 from rdss_sandbox.admission import Admission
@@ -35,20 +42,40 @@ class HubResources:
     ``url`` is that of the hub, below whose host name each seat has its own.
     """
 
-    def __init__(self, seats: Seats, clock: Clock, url: str, region: str) -> None:
+    def __init__(self, seats: Seats, clock: Clock, url: str, region: str, cookie: PageCookie) -> None:
         self._seats = seats
         self._clock = clock
         self._region = region
+        self._cookie = cookie
         self._scheme, _, self._host = url.partition("://")
+
+    def routes(self) -> list[Route]:
+        """The page, beside the API."""
+        return [Route(HOME, self._answer_page)]
+
+    async def _answer_page(self, request: Request) -> Response:
+        if "token" not in request.query_params:
+            page = render_hub(await self._list())
+            return Response(page, media_type="text/html", headers=FRAME.headers())
+        answer = RedirectResponse(HOME, 303, headers=FRAME.headers())
+        secure = self._scheme == "https"
+        answer.set_cookie(
+            self._cookie.name, self._cookie.value, secure=secure, httponly=True, samesite="strict"
+        )
+        return answer
 
     @handles(HubSeats.list)
     async def list(self) -> SeatList:
-        return self._list()
+        return await self._list()
 
-    def _list(self) -> SeatList:
+    async def _list(self) -> SeatList:
         self._seats.read_people()
         seats = sorted(self._seats.by_name.values(), key=lambda each: each.name)
-        return SeatList(tuple(map(self._view, seats)), self._seats.trouble)
+        glances = await asyncio.gather(*map(glance_at, seats))
+        views = (
+            replace(self._view(seat), glance=glance) for seat, glance in zip(seats, glances, strict=True)
+        )
+        return SeatList(tuple(views), self._seats.trouble)
 
     @handles(HubSeats.add)
     async def add(self, name: str, seat: NewSeat | None) -> SeatView:
@@ -65,7 +92,7 @@ class HubResources:
             self._seats.remove(name)
         except PeopleFileError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_seat", str(error)) from error
-        return self._list()
+        return await self._list()
 
     def _view(self, seat: Seat) -> SeatView:
         running = seat.running
@@ -91,11 +118,12 @@ class HubResources:
 def build_own_app(seats: Seats, admin: str, url: str, region: str, clock: Clock) -> App:
     """The application below /hub, for the admin's token alone."""
     events = Events(clock)
-    handlers = list_handlers([HubResources(seats, clock, url, region)])
+    resources = HubResources(seats, clock, url, region, PageCookie.of(admin))
 
     def failed(error: Exception) -> None:
         events.emit("request.failed", error=repr(error))
 
-    app = Starlette(routes=[each.build_route(failed) for each in handlers])
+    handlers = list_handlers([resources])
+    app = Starlette(routes=[*resources.routes(), *(each.build_route(failed) for each in handlers)])
     policy = admit_pages(CONTROL, admin, home=HOME, pages={HOME, f"{HOME}/seats"}, wants=_WANTS)
     return Guard(route_by_segments(app), policy, Admission.of((), (), admin), events)

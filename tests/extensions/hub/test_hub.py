@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -122,6 +123,29 @@ def test_a_browser_opens_the_watch_page_by_the_seats_host_name(hub: RunningHub) 
             assert any("input" in line for line in news.iter_lines())
 
 
+def test_the_admins_page_has_every_seat_at_a_glance(hub: RunningHub) -> None:
+    """Who is awake, what their streams hold, which faults are in force; a name leads to the seat's page."""
+    greta = hub.add("greta")
+    hub.add("hugo")
+    for number in range(3):
+        hub.aws(greta).put_record(StreamName="input", PartitionKey="k", Data=b"%d" % number)
+    hub.control(greta).add_fault(NewFault("latency", "<late>", channel="output", attributes={"delay": "1s"}))
+    with httpx.Client(trust_env=False, base_url=hub.url) as browser:
+        assert browser.get("/hub", headers={"accept": "text/html"}).status_code == 401
+        assert browser.get(f"/hub?token={greta.token}").status_code == 401
+        led = browser.get(f"/hub?token={hub.admin}")
+        assert (led.status_code, led.headers["location"]) == (303, "/hub")
+        page = browser.get("/hub").text
+        assert browser.put("/hub/seats/by-cookie").status_code == 401
+    rows = {row.partition("</a>")[0].rpartition(">")[2]: row for row in page.split("<tr>")[2:]}
+    assert f"{greta.control}/?token={greta.token}" in rows["greta"]
+    assert ">awake<" in rows["greta"]
+    assert "<td class=n>3" in rows["greta"]
+    assert "&lt;late&gt;" in rows["greta"]
+    assert ">asleep<" in rows["hugo"]
+    assert hub.find("hugo").starts == 0
+
+
 def test_queues_with_claims_are_reached_by_path_and_host(hub: RunningHub) -> None:
     """With the header of their own clients."""
     hans = hub.add("hans")
@@ -232,6 +256,23 @@ def test_nothing_is_left_when_the_first_process_is_killed(tmp_path: Path) -> Non
         wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in left))
     with start_hub(tmp_path) as again:
         assert read_all(again.aws(again.find("anna"))) == [b"kept"]
+
+
+def test_a_command_is_run_on_every_seat(own_hub: RunningHub, tmp_path: Path) -> None:
+    """In the order of their names; one that fails is told of, and the others have it."""
+    for name in ("bob", "anna"):
+        own_hub.add(name)
+    there = {"SANDBOX_CONTROL": own_hub.url, "SANDBOX_TOKEN": own_hub.admin}
+    command = ("hub", "each", "fault", "add", "duplicate", "--name", "twice")
+    said = run_sandbox(*command, folder=tmp_path, variables=there)
+    assert said.splitlines()[::2] == ["anna:", "bob:"]
+    for name in ("anna", "bob"):
+        assert [each.name for each in own_hub.control(own_hub.find(name)).faults()] == ["twice"]
+    own_hub.control(own_hub.find("anna")).remove_fault("twice")
+    with pytest.raises(subprocess.CalledProcessError) as failed:
+        run_sandbox(*command, folder=tmp_path, variables=there)
+    assert "failed for bob" in failed.value.stderr
+    assert [each.name for each in own_hub.control(own_hub.find("anna")).faults()] == ["twice"]
 
 
 def test_reset_and_remove_touch_nobody_else(hub: RunningHub) -> None:

@@ -1,0 +1,68 @@
+"""The admin's page of a hub: every seat at a glance, on one wall."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from emulator.pages.frame import PageFrame, wide
+from extensions.hub.hub_api import SeatList, SeatView
+
+FRAME: Final = PageFrame(
+    here="Hub",
+    scripts=(Path(__file__).with_name("hub_page.js"),),
+    allow=("connect-src 'self'",),
+)
+_STATES: Final = {"awake": "pass", "starting": "open", "asleep": ""}
+_TITLES: Final = (
+    "seat",
+    "state",
+    "records",
+    "faults",
+    "what its clients lose",
+    "calls",
+    "refused",
+    "MB",
+    "MB on disk",
+)
+_EMPTY: Final = """\
+<div class="empty"><p>Nobody has a seat yet. Type where the hub was started:</p>
+<pre><code>sandbox hub add anna</code></pre></div>"""
+
+
+def render_hub(found: SeatList) -> str:
+    """The whole HTML document. Each name leads to the seat's own page, with its token."""
+    awake = sum(each.state == "awake" for each in found.seats)
+    stuck = sum(bool(each.glance and each.glance.finding) for each in found.seats)
+    return FRAME.render(
+        f"Hub: {awake} of {len(found.seats)} awake",
+        f"<h1>{len(found.seats)} seats, {awake} awake</h1>\n"
+        f"{_note(found.trouble)}<p class=lead>{stuck} with a client that loses something.</p>\n"
+        + (_table(found) if found.seats else _EMPTY),
+    )
+
+
+def _note(trouble: str) -> str:
+    return f'<p class="note fail">{escape(trouble)}</p>\n' if trouble else ""
+
+
+def _table(found: SeatList) -> str:
+    heads = "".join(f"<th scope=col>{each}</th>" for each in _TITLES)
+    rows = "\n".join(f"<tr>{''.join(_cells(each))}</tr>" for each in found.seats)
+    return wide(f"<table>\n<thead><tr>{heads}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>", "Seats")
+
+
+def _cells(seat: SeatView) -> Iterator[str]:
+    name, glance = escape(seat.name), seat.glance
+    yield f'<th scope=row><a href="{escape(seat.control)}/?token={escape(seat.token)}">{name}</a></th>'
+    yield f'<td><span class="badge {_STATES[seat.state]}">{seat.state}</span></td>'
+    if glance is None:
+        yield f"<td></td><td></td><td>{escape(seat.trouble)}</td>"
+    else:
+        rate = f" <small>{glance.rate:.0f}/s</small>" if glance.rate >= 1 else ""
+        yield f"<td class=n>{glance.records}{rate}</td><td>{escape(', '.join(glance.faults))}</td>"
+        yield f"<td>{escape(glance.finding or glance.error or seat.trouble)}</td>"
+    for value in (seat.calls, seat.refused, f"{seat.memory_mb:.0f}", f"{seat.disk_mb:.0f}"):
+        yield f"<td class=n>{value}</td>"
