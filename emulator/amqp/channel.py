@@ -159,15 +159,16 @@ class Channel:
     def deliver(self, consumer: Consumer, entries: Sequence[Entry], messages: Sequence[Message]) -> None:
         """Send messages to a consumer."""
         first = self.hand_out(entries, consumer.queue, consumer, no_ack=consumer.no_ack)
-        most = self.connection.frame_max - frames.OVERHEAD
         delivered = [
             DeliveredMessage(
                 entry.redelivered, message.exchange, message.routing_keys[0], message.properties, message.body
             )
             for entry, message in zip(entries, messages, strict=True)
         ]
-        if len(delivered) > 1 and all(0 < len(message.body) <= most for message in messages):
-            self.connection.send_command(build_delivery_run(self.number, consumer.tag, first, delivered))
+        if all(message.body for message in messages):
+            self.connection.send_command(
+                build_delivery_run(self.number, consumer.tag, first, delivered, self.connection.frame_max)
+            )
         else:
             for tag, (each, message) in enumerate(zip(delivered, messages, strict=True), first):
                 self.send_content(methods.BasicDeliver(consumer.tag, tag, *each[:3]), message)

@@ -221,8 +221,10 @@ class Queue:
 
     def take_together(self, entries: list[Entry]) -> None:
         """Take new messages that are in memory already, or stored. It ``takes_all``, and none expires."""
-        self._host.release(self._waiting(0).extend(entries))
-        self._ready_bytes += sum([entry.size for entry in entries])
+        if reduced := self._waiting(0).extend(entries):
+            self._host.release(reduced)
+        for entry in entries:
+            self._ready_bytes += entry.size
         self.dispatch()
 
     def restore(self, entry: Entry, priority: int) -> None:

@@ -13,7 +13,7 @@ from emulator.amqp.queue import Queue
 from emulator.amqp.queue_arguments import QueueArguments, read_arguments
 from emulator.amqp.refusals import not_found
 from emulator.amqp.store.definitions import Bound, DefinitionLog, ExchangeMade, LastId, QueueMade
-from emulator.amqp.store.message_file import MessageOnDisk
+from emulator.amqp.store.message_file import MessageOnDisk, Places
 from emulator.amqp.store.message_store import MessageStore
 from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo, Turn
 from emulator.amqp.wire.field_tables import Table, encode_table
@@ -247,12 +247,10 @@ class VirtualHost:
         return list(found)
 
     def find_only_queue(self, exchange: Exchange, key: str, properties: bytes) -> StepsTo[Queue | None]:
-        """The one queue that an exchange sends all messages to with this key and these properties.
+        """The one queue that a declared exchange sends all messages to with this key and these properties.
 
         None where there are several, or other exchanges on the way, or none.
         """
-        if not exchange.name:
-            return self.queues.get(key)
         if exchange.type == "x-local-random":
             return None
         ends = set()
@@ -321,21 +319,19 @@ class VirtualHost:
 
         They are written in one go, and the first of them is delivered when all have their place.
         """
-        first = queue.last_number + 1
-        entries = [Entry(number, None, len(each.body)) for number, each in enumerate(messages, first)]
-        if self.store.is_durable:
-            keeps, keeps_all = is_stored(queue), queue.is_quorum
-            stored = [
-                MessageOnDisk(
-                    [(queue.id, entry.number, None)] if keeps and (keeps_all or each.persistent) else [], each
-                )
-                for entry, each in zip(entries, messages, strict=True)
-            ]
-            if self.store.is_short_of_memory or any(each.places for each in stored):
-                reference = self.store.append(stored, 1)
-                for entry in entries:
-                    entry.reference = reference
-                    reference += 1
+        keeps, keeps_all = is_stored(queue), queue.is_quorum
+        entries: list[Entry] = []
+        stored: list[MessageOnDisk] = []
+        is_kept = False
+        # In one loop: a comprehension is a call, and mostly there is one message.
+        for number, each in enumerate(messages, queue.last_number + 1):
+            entries.append(Entry(number, None, len(each.body)))
+            places: Places = [(queue.id, number, None)] if keeps and (keeps_all or each.persistent) else []
+            is_kept = is_kept or bool(places)
+            stored.append(MessageOnDisk(places, each))
+        if self.store.is_durable and (is_kept or self.store.is_short_of_memory):
+            for reference, entry in enumerate(entries, self.store.append(stored, 1)):
+                entry.reference = reference
         queue.last_number += len(entries)
         self.store.keep_together(entries, messages)
         queue.take_together(entries)

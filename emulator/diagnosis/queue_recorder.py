@@ -343,9 +343,13 @@ class ConnectionRecorder:
     def _deliver_run(
         self, channel: ChannelRecord, run: DeliveryRun, record: ReadingRecord, *, no_ack: bool
     ) -> None:
-        if self._trace is not None or no_ack:
+        if self._trace is not None:
             for each in run.split():
                 self._deliver(channel, each)
+            return
+        if no_ack:
+            record.delivered += run.times
+            channel.recent.extend([stopwatch()] * run.times)
             return
         at, number = self._time(), record.delivered
         for tag, message in enumerate(run.messages, run.decode_as(methods.BasicDeliver).delivery_tag):

@@ -88,7 +88,9 @@ class Log:
 
     def append(self, *payloads: bytes) -> int:
         """Append payloads in one write; return where the first is. OSError leaves the log as it was."""
-        parts = [part for payload in payloads for part in (frames.header(payload), payload)]
+        parts: list[bytes] = []
+        for payload in payloads:
+            parts += (frames.header(payload), payload)
         if len(parts) > _FEW_PARTS:
             parts = [b"".join(parts)]
         with self._lock:

@@ -52,7 +52,10 @@ def _publish_together(
     # Headers may lead each elsewhere.
     if exchange.name and len({encoded for encoded, _ in contents}) > 1:
         return False
-    queue = yield from vhost.find_only_queue(exchange, asked.routing_key, first)
+    if exchange.name:
+        queue = yield from vhost.find_only_queue(exchange, asked.routing_key, first)
+    else:
+        queue = vhost.queues.get(asked.routing_key)
     messages = _build_alike(channel, exchange.name, asked.routing_key, contents)
     if queue is None or not queue.takes_all or messages is None:
         return False

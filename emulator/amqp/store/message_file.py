@@ -39,6 +39,7 @@ _STEP_BYTES: Final = 1 << 18
 _MARKS_OF_A_STEP: Final = 1024
 _NEAR_BYTES: Final = 4096
 """So far ahead of the last message that was read, the next one is looked for in what was read with it."""
+_LARGE_BYTES: Final = 1 << 15
 _SYNCING: Final = ThreadPoolExecutor(1, "amqp-sync")
 
 Places: TypeAlias = list[tuple[int, int, float | None]]
@@ -185,7 +186,12 @@ class MessageFile:
             messages.sync()
 
     def read(self, index: int) -> Message:
-        return MessageOnDisk.decode(self._read(self._positions[index])).message
+        position = self._positions[index]
+        messages = self.messages
+        # Behind a large one, little of the next would be read with it.
+        if self._size(index) > _LARGE_BYTES and isinstance(messages, Log):
+            return MessageOnDisk.decode(messages.read(position)).message
+        return MessageOnDisk.decode(self._read(position)).message
 
     def hold(self, index: int) -> None:
         """Count one more place that refers to a message."""

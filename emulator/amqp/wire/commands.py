@@ -201,6 +201,8 @@ class CommandReader:
         self.limit_frames(frame_max)
         self._count = count
         self._open: dict[int, Command] = {}
+        self.awaited = 0
+        """The bytes of the frame that what is left begins with, when it has not all come."""
 
     def feed(self, view: memoryview, most: int) -> tuple[list[Command], int]:
         """Consume whole frames until ``most`` bytes of ``view`` are reached.
@@ -212,6 +214,7 @@ class CommandReader:
         found: list[Command] = []
         at, end = 0, len(view)
         most_of_frame = self._most_of_frame
+        self.awaited = 0
         while end - at >= OVERHEAD and at < most:
             kind, channel, size = HEAD.unpack_from(view, at)
             after = at + size + OVERHEAD
@@ -230,6 +233,7 @@ class CommandReader:
                     self.clear()
                     return [Command(0, None, [unread], refused=why)], end
             if after > end:
+                self.awaited = after - at
                 break
             method = _METHOD_ID.unpack_from(view, at + PAYLOAD_AT)[0] if kind == METHOD and size >= 4 else 0
             command = None
@@ -238,6 +242,8 @@ class CommandReader:
             if command or (command := self._complete(kind, channel, method, bytes(view[at:after]))):
                 found.append(command)
             at = after
+        if at < end < at + OVERHEAD:
+            self.awaited = OVERHEAD
         return found, at
 
     def clear(self) -> None:

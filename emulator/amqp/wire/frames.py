@@ -57,10 +57,14 @@ def build_frame(kind: int, channel: int, payload: bytes) -> bytes:
     return b"".join((HEAD.pack(kind, channel, len(payload)), payload, END_BYTE))
 
 
+def build_header(channel: int, properties: bytes, size: int) -> bytes:
+    """The header frame of a content whose body has ``size`` bytes."""
+    return build_frame(HEADER, channel, _CONTENT_HEAD.pack(_BASIC, 0, size) + properties)
+
+
 def build_content(channel: int, properties: bytes, body: bytes, frame_max: int) -> list[bytes]:
     """The header and body frames of a content. The header is never split, the body as the receiver wants."""
-    head = _CONTENT_HEAD.pack(_BASIC, 0, len(body)) + properties
-    frames = [build_frame(HEADER, channel, head)]
+    frames = [build_header(channel, properties, len(body))]
     most = frame_max - OVERHEAD if frame_max else len(body) or 1
     frames += [build_frame(BODY, channel, body[at : at + most]) for at in range(0, len(body), most)]
     return frames

@@ -55,11 +55,11 @@ class Inflow:
     """The input of a connection that is read and not yet processed.
 
     ``take`` gets all of it, processes one slice and returns that slice's length, or 0 when it needs more
-    input. It may ``await_more`` with what it leaves, which has no turn then. The transport is paused while
+    input. It may ``await_bytes`` with what it leaves, which has no turn then. The transport is paused while
     input waits for its turn or is held.
     """
 
-    __slots__ = ("_is_incomplete", "_reasons", "_take", "_transport", "_turns", "_unread")
+    __slots__ = ("_awaited", "_reasons", "_take", "_transport", "_turns", "_unread")
 
     def __init__(self, turns: Turns, transport: PausableTransport, take: Callable[[Piece], int]) -> None:
         self._turns = turns
@@ -67,7 +67,7 @@ class Inflow:
         self._take = take
         self._unread = bytearray()
         self._reasons: set[str] = set()
-        self._is_incomplete = False
+        self._awaited = 0
 
     @property
     def held(self) -> bool:
@@ -83,11 +83,11 @@ class Inflow:
             self._unread += data
             self._work()
         else:
-            self._is_incomplete = False
+            self._awaited = 0
             taken = self._take(data)
             if taken < len(data) and not self._transport.is_closing():
                 self._unread += memoryview(data)[taken:]
-                if taken and not self._is_incomplete:
+                if taken and not self._awaited:
                     self._wait()
 
     def hold(self, reason: str) -> None:
@@ -112,9 +112,16 @@ class Inflow:
         self._unread = bytearray()
         self._take = len
 
-    def await_more(self) -> None:
-        """Have nothing done with what is left of the input until more of it comes."""
-        self._is_incomplete = True
+    def await_bytes(self, size: int) -> None:
+        """Have nothing done with what is left of the input until it has so many bytes."""
+        self._awaited = size
+
+    def keep(self, data: Piece) -> bool:
+        """Keep new input that is not all that is awaited; return False, and keep nothing, of any other."""
+        if self._reasons or len(self._unread) + len(data) >= self._awaited:
+            return False
+        self._unread += data
+        return True
 
     def _wait(self) -> None:
         self.hold(_ITS_TURN)
@@ -132,7 +139,7 @@ class Inflow:
             self._unread = bytearray()
             return
         unread = self._unread
-        self._is_incomplete = False
+        self._awaited = 0
         with memoryview(unread) as view:
             taken = self._take(view)
         if self._unread is not unread:
@@ -143,5 +150,5 @@ class Inflow:
         except BufferError:
             # An error that was raised on the way, and is kept, has hold of a piece.
             self._unread = unread[taken:]
-        if taken and self._unread and not self._is_incomplete:
+        if taken and self._unread and not self._awaited:
             self._wait()

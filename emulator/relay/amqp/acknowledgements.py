@@ -89,14 +89,17 @@ class Acknowledgements:
         delivery = self._by_broker_tag[tag] = BrokerDelivery(tag, window)
         return delivery
 
-    def pass_on(self, first: int, times: int, window: PrefetchWindow) -> bool:
+    def pass_on(self, first: int, times: int, window: PrefetchWindow | None) -> bool:
         """Add deliveries of the broker, with consecutive tags, that the client gets as they are.
 
-        Returns False, and adds none, where the client's tags are not the broker's.
+        Without a ``window`` none is to be settled. Returns False, and adds none, where the client's tags are
+        not the broker's.
         """
         if first != self._last + 1:
             return False
         self._last += times
+        if window is None:
+            return True
         window.add(times)
         for tag in range(first, first + times):
             self._by_broker_tag[tag] = self._by_client_tag[tag] = BrokerDelivery(tag, window, made=1)

@@ -7,7 +7,6 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, Final
 
 from emulator.amqp.message_headers import write_text
@@ -24,6 +23,8 @@ from schemas.contract import LOOKED_AT
 
 _EVERY_SECONDS: Final = 0.1
 _MOST_IDS: Final = 20
+_MOST_LOOKED_AT: Final = 1 << 20
+"""Bytes of a channel's messages in which ids are looked for in each moment: some have none."""
 REFUSALS: Final = frozenset({BasicNack, BasicReturn, ChannelClose})
 """By what a broker refuses a publish, or any other call on a channel."""
 _READ_BYTES: Final = 100
@@ -38,6 +39,7 @@ _DELIVERY_MODE: Final = 0x10
 class _TappedSummary:
     messages: int = 0
     size: int = 0
+    looked_at: int = 0
     message_ids: list[str] = field(default_factory=list)
 
 
@@ -54,7 +56,7 @@ class Tap:
         self._log = log
         self._since: dict[str, _TappedSummary] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
-        self._some_persistent = False
+        self._some_persistent = self._is_writing = False
 
     def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
         """Record messages that go to the broker, with the next ``write_records``.
@@ -151,17 +153,27 @@ class Tap:
             found = self._since[channel] = _TappedSummary()
         found.messages += len(texts)
         found.size += sum(map(len, texts))
-        if len(found.message_ids) < _MOST_IDS:
-            ids = (CONTRACT.peek(text).message_id for text in texts if _may_have_id(text))
-            found.message_ids += islice(filter(None, ids), _MOST_IDS - len(found.message_ids))
+        for text in texts:
+            if len(found.message_ids) >= _MOST_IDS or found.looked_at > _MOST_LOOKED_AT:
+                break
+            found.looked_at += min(len(text), LOOKED_AT)
+            if _may_have_id(text) and (message_id := CONTRACT.peek(text).message_id):
+                found.message_ids.append(message_id)
 
     def write_persistent(self) -> None:
         """Write what is to be recorded to the log, if a message of it may be persistent."""
         if self._some_persistent:
             self.write_records()
 
+    def write_soon(self) -> None:
+        """Write what is to be recorded when what was written to clients has gone."""
+        if self._unrecorded and not self._is_writing:
+            self._is_writing = True
+            asyncio.get_running_loop().call_soon(self.write_records)
+
     def write_records(self) -> None:
         """Write what is to be recorded to the log."""
+        self._is_writing = False
         self._some_persistent = False
         if not self._unrecorded:
             return

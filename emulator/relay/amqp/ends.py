@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any, Final, Protocol, cast
 
 from emulator.amqp.client_end import Address
@@ -17,6 +18,8 @@ from emulator.relay.amqp.watching import Watcher
 
 SLICE_BYTES: Final = 1 << 18
 """Of a connection's input that are read before others have their turn, if that is within the time of one."""
+_LARGE_BYTES: Final = 1 << 14
+"""Of a piece that is not copied to be written together with others."""
 _UNKNOWN: Final = ("", 0)
 _PIECE_BYTES: Final = 512
 """Of a slice, before the time is looked at: 40 channels can be opened with it."""
@@ -175,7 +178,7 @@ class Peer(End, asyncio.Protocol):
         inflow = self._inflow
         if self.is_raw:
             self.other.send_bytes(data)
-        elif inflow is not None:
+        elif inflow is not None and not inflow.keep(data):
             self.owner.on_input(self, lambda: inflow.feed(data), inflow)
 
     def _take(self, data: Piece) -> int:
@@ -201,7 +204,7 @@ class Peer(End, asyncio.Protocol):
                 view = view[piece:]
                 if not piece:
                     if self._inflow is not None:
-                        self._inflow.await_more()
+                        self._inflow.await_bytes(self.reader.awaited)
                     break
                 if stopwatch() >= until:
                     break
@@ -261,7 +264,10 @@ class Peer(End, asyncio.Protocol):
 
     def _write(self, added: list[bytes]) -> None:
         assert self.transport is not None
-        self.transport.write(b"".join(added))
+        if max(map(len, added)) < _LARGE_BYTES:
+            self.transport.write(b"".join(added))
+        else:
+            self.transport.writelines(_join_small(added))
 
     def close(self) -> None:
         self.flush()
@@ -271,6 +277,15 @@ class Peer(End, asyncio.Protocol):
     def abort(self) -> None:
         if self.transport is not None:
             self.transport.abort()
+
+
+def _join_small(pieces: list[bytes]) -> Iterator[bytes]:
+    """The same bytes: large pieces as they are, and what is between two of them as one."""
+    for is_large, some in groupby(pieces, lambda piece: len(piece) >= _LARGE_BYTES):
+        if is_large:
+            yield from some
+        else:
+            yield b"".join(some)
 
 
 class ArrivingContents:

@@ -93,14 +93,13 @@ class FaultedDeliveries:
 
     def pass_on(self, run: DeliveryRun, consumer: Consumer) -> bool:
         """Deliver a run as it is; return False, and deliver nothing, where it is to be taken apart."""
-        queue, window = consumer.queue, consumer.window
+        first, window = run.decode_as(BasicDeliver).delivery_tag, consumer.window
         is_plain = (
-            not consumer.no_ack
-            and not len(consumer.waiting)
+            not len(consumer.waiting)
             and window.has_room_for(run.times)
-            and queue not in self._faults.deliveries
+            and consumer.queue not in self._faults.deliveries
             and not self._tap.must_see_each(run)
-            and self._acks.pass_on(run.decode_as(BasicDeliver).delivery_tag, run.times, window)
+            and self._acks.pass_on(first, run.times, None if consumer.no_ack else window)
         )
         if is_plain:
             self._link.to_client(run)

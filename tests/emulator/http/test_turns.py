@@ -81,6 +81,28 @@ async def test_what_is_held_waits_and_is_taken_in_its_order() -> None:
     assert seen == ["11", "22", "33"]
 
 
+async def test_what_has_not_all_come_is_waited_for_without_a_turn() -> None:
+    """Nothing is done with it before, and its connection is read on."""
+    taken: list[bytes] = []
+
+    def take(data: Piece) -> int:
+        whole = len(data) // 4 * 4
+        taken.append(bytes(data[:whole]))
+        inflow.await_bytes(4 if len(data) > whole else 0)
+        return whole
+
+    transport = Transport()
+    inflow = Inflow(Turns(), transport, take)
+    inflow.feed(b"111122")
+    assert transport.reading
+    assert inflow.keep(b"2")
+    assert not inflow.keep(b"2")
+    assert taken == [b"1111"]
+    inflow.feed(b"2")
+    assert taken == [b"1111", b"2222"]
+    assert not inflow.keep(b"3")
+
+
 async def test_what_fails_for_one_connection_is_not_the_others() -> None:
     """Its turn ends with the error, which the loop is told of; theirs come as before."""
     seen: list[str] = []

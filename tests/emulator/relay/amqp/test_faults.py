@@ -20,6 +20,7 @@ from rdss_sandbox.shapes.faults import NewFault
 from schemas.rdss.envelope import serialise
 from schemas.rdss.samples import Samples
 from tests.emulator.relay.amqp.relay_under_test import Relay, consumed, drained, heard
+from tests.waiting import wait_until
 
 SAMPLES = [serialise(message) for message in Samples(3).stream(12)]
 
@@ -335,5 +336,5 @@ def test_pause_halts_a_process_at_a_message(sleeper: subprocess.Popen[bytes], re
     relay.fault("pause", attributes={"target": str(sleeper.pid), "lasts": 60}, when={"every": 1}, limit=1)
     publish(channel, relay.queue, b"1")
     assert relay.at_broker() == [b"1"]
-    (event,) = relay.injections()
+    (event,) = wait_until(relay.injections)
     assert event.fields["type"] == "pause"
