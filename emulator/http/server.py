@@ -16,7 +16,8 @@ so that connections take turns, and starts requests through ``Connections``, whi
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from collections.abc import Callable
+from typing import TypeAlias, cast
 
 from emulator.clock import Clock
 from emulator.http.asgi import App
@@ -27,6 +28,8 @@ from emulator.http.http1.http1_protocol import Http1Protocol
 from emulator.machine.port_tls import PortTls
 from emulator.machine.ports import explain_bind_error
 
+Front: TypeAlias = Callable[[Callable[[], asyncio.Protocol]], asyncio.Protocol]
+"""Makes what sees a connection first, from what makes the port's own protocol, to which it may hand over."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -66,20 +69,25 @@ async def serve(
     limits: Limits = USUAL,
     sockets: bool = False,
     tls: PortTls | None = None,
+    front: Front | None = None,
 ) -> Server:
     """Listen on ``host:port`` (0 picks a free port) and run ``app`` for every request.
 
     ``on_failure`` gets the exceptions that ``app`` raises; the client gets a bare 500. With ``sockets``, the
     app is run for every WebSocket too; other offers to upgrade are ignored. Answers are dated by ``clock``,
-    by default the machine's. With ``tls``, clients must speak that. Raises OSError when the port cannot be
-    taken; the message says what to do.
+    by default the machine's. With ``tls``, clients must speak that. ``front`` sees each connection first.
+    Raises OSError when the port cannot be taken; the message says what to do.
     """
     scheme = "http" if tls is None else "https"
     connections = Connections(app, on_failure, clock=clock, limits=limits, sockets=sockets, scheme=scheme)
     loop = asyncio.get_running_loop()
+
+    def build_port() -> asyncio.Protocol:
+        return _Sniffer(connections)
+
     try:
         listening = await loop.create_server(
-            lambda: _Sniffer(connections),
+            build_port if front is None else lambda: front(build_port),
             host,
             port,
             backlog=512,

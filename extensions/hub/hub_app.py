@@ -253,6 +253,8 @@ class HubApp:
             headers.append((b"content-length", b"%d" % len(body)))
         elif not any(name in _FRAMING for name, _ in headers):
             headers.append((b"transfer-encoding", b"chunked"))
+        if self._scheme == "https":
+            headers.append((b"x-forwarded-proto", b"https"))
         while True:
             await self._seats.wake(place.seat)
             connections = place.seat.connections_to(place.port)

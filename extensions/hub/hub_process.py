@@ -20,6 +20,7 @@ from emulator.http.server import Server, serve
 from emulator.machine import private_files, process_ids
 from emulator.settings.settings import Settings
 from extensions.hub.amqp_door import AmqpDoor
+from extensions.hub.call_lane import CallLanes
 from extensions.hub.fork_server import LeftByHub, Tell
 from extensions.hub.hub_app import HubApp
 from extensions.hub.hub_resources import build_own_app
@@ -105,7 +106,17 @@ async def _serve_hub(
         hosts = frozenset({*LOOPBACK, settings.host, *settings.allowed_hosts, *((tls.host,) if tls else ())})
         limits = USUAL._replace(connections=_CONNECTIONS)
         app = HubApp(seats, plan.admin, hosts, secure=tls is not None)
-        server = await serve(app, settings.host, settings.control_port, clock=clock, limits=limits, tls=tls)
+        lanes = CallLanes(seats)
+        server = await serve(
+            app,
+            settings.host,
+            settings.control_port,
+            clock=clock,
+            limits=limits,
+            tls=tls,
+            # Beyond TLS a sandbox has to be told by a header what its clients call it by.
+            front=None if tls else lanes.front,
+        )
         url = _choose_pages_url(settings, server)
         app.own = build_own_app(seats, plan.admin, url, settings.region, clock)
         door = AmqpDoor(seats)
@@ -131,6 +142,7 @@ async def _serve_hub(
         await ended.wait()
         for task in (following, looking):
             task.cancel()
+        lanes.close()
         await door.close()
         await server.close()
         writer.close()

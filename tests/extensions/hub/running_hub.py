@@ -38,11 +38,12 @@ class RunningHub:
     pid: int
     folder: Path
 
+    trust: str | None = None
     opened: ExitStack = field(default_factory=ExitStack)
 
     @cached_property
     def seats(self) -> HubSeats[Blocking]:
-        transport = Blocking(self.url, self.admin, None)
+        transport = Blocking(self.url, self.admin, self.trust)
         self.opened.enter_context(transport.http)
         return HubSeats(transport)
 
@@ -61,12 +62,14 @@ class RunningHub:
             aws_access_key_id=seat.token,
             aws_secret_access_key="test",
             config=config,
+            verify=self.trust,
         )
         self.opened.callback(client.close)
         return client
 
     def control(self, seat: SeatView, token: str | None = None) -> Client:
-        return self.opened.enter_context(Client(f"{self.url}/seat/{seat.name}", token=token or seat.token))
+        client = Client(f"{self.url}/seat/{seat.name}", token=token or seat.token, trust=self.trust)
+        return self.opened.enter_context(client)
 
     def broker(self, user: str, password: str, vhost: str = "/") -> pika.BlockingConnection:
         login = pika.PlainCredentials(user, password)
@@ -108,7 +111,9 @@ def start_hub(folder: Path, *options: str) -> Iterator[RunningHub]:
             running = json.loads(process.stdout.readline())
             port = urlsplit(running["amqp"]).port
             assert port is not None
-            found = RunningHub(running["control"], port, running["token"], process.pid, folder)
+            found = RunningHub(
+                running["control"], port, running["token"], process.pid, folder, running["trust"]
+            )
             with found.opened:
                 yield found
         finally:
