@@ -6,6 +6,7 @@ import msgspec
 
 from extensions.hub.people import Quota
 from rdss_sandbox.api.endpoint import DELETE, GET, PUT, Mode, Subject
+from rdss_sandbox.shapes.course_report import CourseReport
 
 
 class SeatGlance(msgspec.Struct, frozen=True):
@@ -29,7 +30,8 @@ class SeatView(msgspec.Struct, frozen=True):
     ``memory_mb`` is what its process has for itself, ``disk_mb`` what its data take.
     ``trouble`` says why its last process ended, where nobody had asked for it. ``until`` is an end in seconds
     since the epoch. ``control`` is the address of its pages, ``region`` that of its streams. ``glance`` is
-    None while it is asleep.
+    None while it is asleep. ``course`` is what ``sandbox learn`` has told of the learner, who is at the
+    lesson for ``minutes_at_lesson``; None where it has told nothing.
     """
 
     name: str
@@ -47,6 +49,8 @@ class SeatView(msgspec.Struct, frozen=True):
     trouble: str = ""
     until: float | None = None
     glance: SeatGlance | None = None
+    course: CourseReport | None = None
+    minutes_at_lesson: int = 0
 
 
 class SeatList(msgspec.Struct, frozen=True):

@@ -24,7 +24,17 @@ import msgspec
 
 from emulator.http.admission.access_policies import AMQP_MANAGEMENT, CONTROL
 from emulator.http.admission.guard import AccessPolicy, Response
-from emulator.http.asgi import App, ClientGoneError, Headers, HttpScope, Message, Receive, Send, answer
+from emulator.http.asgi import (
+    App,
+    ClientGoneError,
+    Headers,
+    HttpScope,
+    Message,
+    Receive,
+    Send,
+    answer,
+    whole_body,
+)
 from emulator.listeners.aws.access_policy import AWS, AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
 from emulator.listeners.control.watch.page_access import admit_pages
@@ -39,6 +49,8 @@ from extensions.hub.people import SignOn
 from extensions.hub.quotas import refuse_call, refuse_request
 from extensions.hub.seats import Seat, SeatNotStartedError, Seats
 from rdss_sandbox.admission import HeaderMap, foreign_page, host_name, is_ambiguous
+from rdss_sandbox.api.course_report import LearnerProgress
+from rdss_sandbox.shapes.course_report import CourseReport
 from rdss_sandbox.shapes.refusals import Problem, Refusal
 
 _PATH: Final = re.compile(r"/([a-z][a-z0-9-]*)/([a-z0-9-]+)(/.*)?")
@@ -136,6 +148,9 @@ class HubApp:
             return
         if (refused := self._refuse_stranger(place, scope, headers)) is not None:
             await answer(send, *refused)
+            return
+        if scope["method"] == "PUT" and (place.port, place.path) == ("control", LearnerProgress.at):
+            await _note_course(place.seat, receive, send)
             return
         with place.seat.in_use():
             if (refused := refuse_request(place.seat)) is not None:
@@ -264,6 +279,17 @@ class HubApp:
                 return await connections.ask(request.method, place.target, headers, body, rest)
             except UpstreamUnreachableError:
                 await place.seat.wait_for_end()
+
+
+async def _note_course(seat: Seat, receive: Receive, send: Send) -> None:
+    """Take a learner's report, for which no sandbox is woken."""
+    try:
+        report = msgspec.json.decode(await whole_body(receive), type=CourseReport)
+    except msgspec.DecodeError as error:
+        await answer(send, *_refuse(HTTPStatus.BAD_REQUEST, Problem("bad_request", str(error))))
+        return
+    seat.note_course(report)
+    await answer(send, HTTPStatus.OK, [(b"content-type", b"application/json")], msgspec.json.encode(report))
 
 
 def name_of(identity: str) -> str:

@@ -19,6 +19,7 @@ _STATES: Final = {"awake": "pass", "starting": "open", "asleep": ""}
 _TITLES: Final = (
     "seat",
     "state",
+    "lesson",
     "records",
     "faults",
     "what its clients lose",
@@ -27,6 +28,9 @@ _TITLES: Final = (
     "MB",
     "MB on disk",
 )
+_MANY_CHECKS: Final = 5
+_LONG_MINUTES: Final = 25
+"""A lesson takes about twenty."""
 _EMPTY: Final = """\
 <div class="empty"><p>Nobody has a seat yet. Type where the hub was started:</p>
 <pre><code>sandbox hub add anna</code></pre></div>"""
@@ -35,13 +39,34 @@ _EMPTY: Final = """\
 def render_hub(found: SeatList) -> str:
     """The whole HTML document. Each name leads to the seat's own page, with its token."""
     awake = sum(each.state == "awake" for each in found.seats)
-    stuck = sum(bool(each.glance and each.glance.finding) for each in found.seats)
+    losing = sum(bool(each.glance and each.glance.finding) for each in found.seats)
+    stuck = sum(map(_is_stuck, found.seats))
     return FRAME.render(
         f"Hub: {awake} of {len(found.seats)} awake",
         f"<h1>{len(found.seats)} seats, {awake} awake</h1>\n"
-        f"{_note(found.trouble)}<p class=lead>{stuck} with a client that loses something.</p>\n"
-        + (_table(found) if found.seats else _EMPTY),
+        f"{_note(found.trouble)}<p class=lead>{losing} with a client that loses something, "
+        f"{stuck} stuck.</p>\n" + (_table(found) if found.seats else _EMPTY),
     )
+
+
+def _is_stuck(seat: SeatView) -> bool:
+    """Whether a trainer had better look: many checks of a lesson, or long at it, and it is not passed."""
+    course = seat.course
+    return (
+        course is not None
+        and not course.is_passed
+        and (course.checks >= _MANY_CHECKS or seat.minutes_at_lesson >= _LONG_MINUTES)
+    )
+
+
+def _describe_lesson(seat: SeatView) -> str:
+    course = seat.course
+    if course is None:
+        return "<td></td>"
+    colour = "pass" if course.is_passed else "fail" if _is_stuck(seat) else ""
+    done = "passed" if course.is_passed else f"{course.checks} checks, {seat.minutes_at_lesson} min"
+    state = f'<small class="{colour}">{done}; {course.passed} of {course.of}</small>'
+    return f"<td>{course.number}. {escape(course.lesson)} {state}</td>"
 
 
 def _note(trouble: str) -> str:
@@ -58,6 +83,7 @@ def _cells(seat: SeatView) -> Iterator[str]:
     name, glance = escape(seat.name), seat.glance
     yield f'<th scope=row><a href="{escape(seat.control)}/?token={escape(seat.token)}">{name}</a></th>'
     yield f'<td><span class="badge {_STATES[seat.state]}">{seat.state}</span></td>'
+    yield _describe_lesson(seat)
     if glance is None:
         yield f"<td></td><td></td><td>{escape(seat.trouble)}</td>"
     else:

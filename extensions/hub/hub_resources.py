@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from emulator.clock import Clock
+from emulator.clock import Clock, stopwatch
 from emulator.events import Events
 from emulator.http.admission.access_policies import CONTROL
 from emulator.http.admission.guard import Guard
@@ -112,6 +112,8 @@ class HubResources:
             self._region,
             seat.trouble,
             seat.person.until,
+            course=seat.course,
+            minutes_at_lesson=int((stopwatch() - seat.at_lesson_since) / 60) if seat.course else 0,
         )
 
 

@@ -16,6 +16,7 @@ from emulator.relay.aws.connections import UpstreamConnections
 from extensions.hub.people import PeopleFile, PeopleFileError, Person, Quota
 from extensions.hub.seat_messages import SeatEnded, SeatReady, StartSeat, StopSeat
 from extensions.hub.seat_sizes import measure_disk, measure_memory
+from rdss_sandbox.shapes.course_report import CourseReport
 from sandbox.profiles.running import Running
 
 _START_SECONDS: Final = 30.0
@@ -44,6 +45,8 @@ class Seat:
         self.starts = 0
         self.trouble = ""
         self.is_full = ""
+        self.course: CourseReport | None = None
+        self.at_lesson_since = self.used_at
         self._waiting: asyncio.Future[Running] | None = None
         self._changed: asyncio.Future[None] | None = None
         self.is_stopping = False
@@ -56,6 +59,12 @@ class Seat:
         self.quota = quota
         # What was saved up within a second may come at once.
         self.allowance = Allowance(Rate(quota.messages, quota.messages)) if quota.messages else None
+
+    def note_course(self, report: CourseReport) -> None:
+        """Take note of how far the learner is, and since when they are at this lesson."""
+        if self.course is None or self.course.number != report.number:
+            self.at_lesson_since = stopwatch()
+        self.course = report
 
     @property
     def state(self) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -70,6 +72,32 @@ class Course:
 
         write_progress(self.progress, HERE)
         write_page(self.lessons, self.progress, HERE)
+        if control := os.environ.get("SANDBOX_CONTROL"):
+            self._report(control)
+
+    def _report(self, control: str) -> None:
+        """Tell a trainer's hub, where the learner has a seat at one. Nothing else depends on it."""
+        from rdss_sandbox.api.course_report import LearnerProgress
+        from rdss_sandbox.client import Client, RefusedError, UnreachableError
+        from rdss_sandbox.shapes.course_report import CourseReport
+
+        lesson = self.pick(None)
+        found = self.of(lesson)
+        passed = sum(each.passed is not None for each in self.progress.lessons.values())
+        report = CourseReport(
+            lesson.title,
+            lesson.number,
+            found.checks,
+            found.hints,
+            found.passed is not None,
+            passed,
+            len(self.lessons),
+        )
+        with (
+            Client(control, token=os.environ.get("SANDBOX_TOKEN")) as client,
+            suppress(RefusedError, UnreachableError),
+        ):
+            LearnerProgress(client.transport).report(report)
 
 
 def open_course(lessons: Path | None) -> Course:

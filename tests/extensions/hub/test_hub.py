@@ -15,8 +15,10 @@ import pytest
 from botocore.exceptions import ClientError
 
 from emulator.clock import stopwatch
+from rdss_sandbox.api.course_report import LearnerProgress
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
+from rdss_sandbox.shapes.course_report import CourseReport
 from rdss_sandbox.shapes.faults import NewFault
 from tests.extensions.hub.running_hub import RunningHub, run_sandbox, start_hub
 from tests.waiting import wait_until
@@ -144,6 +146,26 @@ def test_the_admins_page_has_every_seat_at_a_glance(hub: RunningHub) -> None:
     assert "&lt;late&gt;" in rows["greta"]
     assert ">asleep<" in rows["hugo"]
     assert hub.find("hugo").starts == 0
+
+
+def test_the_wall_shows_who_is_at_which_lesson_and_who_is_stuck(hub: RunningHub, tmp_path: Path) -> None:
+    """What a learner's commands tell wakes no sandbox; five checks that fail are many."""
+    ines, jona = hub.add("ines"), hub.add("jona")
+    there = {"SANDBOX_CONTROL": f"{hub.url}/seat/ines", "SANDBOX_TOKEN": ines.token}
+    run_sandbox("learn", "start", "2", folder=tmp_path, variables=there)
+    course = hub.find("ines").course
+    assert course is not None
+    assert (course.number, course.checks, course.is_passed, course.of) == (2, 0, False, 11)
+    failing = CourseReport("Duplicates", 2, 5, 1, is_passed=False, passed=1, of=11)
+    LearnerProgress(hub.control(jona).transport).report(failing)
+    with pytest.raises(RefusedError, match="asks for its token"):
+        LearnerProgress(hub.control(jona, ines.token).transport).report(failing)
+    page = hub.get("/hub", hub.admin).text
+    rows = {row.partition("</a>")[0].rpartition(">")[2]: row for row in page.split("<tr>")[2:]}
+    assert "2. Duplicates" in rows["ines"]
+    assert 'class="fail">5 checks' in rows["jona"]
+    assert "1 stuck" in page
+    assert {hub.find(name).state for name in ("ines", "jona")} == {"asleep"}
 
 
 def test_queues_with_claims_are_reached_by_path_and_host(hub: RunningHub) -> None:
