@@ -21,6 +21,7 @@ from emulator.amqp.wire.methods import (
     IDS,
     BasicAck,
     BasicDeliver,
+    BasicGet,
     BasicGetOk,
     BasicPublish,
     BasicReturn,
@@ -154,8 +155,16 @@ def _decode_ack(payload: bytes) -> BasicAck:
     return BasicAck(delivery_tag, bool(multiple & 1))
 
 
+@lru_cache(maxsize=512)
+def _decode_get(payload: bytes) -> BasicGet:
+    arguments = _decode_arguments(payload, _FIELDS[BasicGet])
+    _check_texts(arguments)
+    return BasicGet(*arguments)
+
+
 _OF_MESSAGES: Final[dict[type, Callable[[bytes], Method]]] = {
     BasicPublish: _decode_publish,
+    BasicGet: _decode_get,
     BasicDeliver: _decode_deliver,
     BasicAck: _decode_ack,
 }

@@ -107,6 +107,11 @@ class Inflow:
         else:
             self._transport.resume_reading()
 
+    def end_turn(self) -> None:
+        """Read nothing more before others had their turn: an event loop may read on while there is more."""
+        if not self._reasons and not self._transport.is_closing():
+            self._wait()
+
     def stop(self) -> None:
         """Drop all input from now on: the connection ends, or another protocol reads it."""
         self._unread = bytearray()

@@ -221,7 +221,9 @@ class Deliveries:
     def _get(self, command: Command) -> None:
         asked = command.decode_as(BasicGet)
         queue = asked.queue or self._declared
-        gets = self._gets.setdefault(queue, self._faulted.new_gets(queue))
+        gets = self._gets.get(queue)
+        if gets is None:
+            gets = self._gets[queue] = self._faulted.new_gets(queue)
         gets.no_ack = asked.no_ack
         self._getting.append(gets)
         # What is held back comes before what the broker has.

@@ -18,6 +18,8 @@ from emulator.relay.amqp.watching import Watcher
 
 SLICE_BYTES: Final = 1 << 18
 """Of a connection's input that are read before others have their turn, if that is within the time of one."""
+_MUCH_BYTES: Final = 1 << 16
+"""Of a read, which is a turn by itself: mostly there is more behind it."""
 _LARGE_BYTES: Final = 1 << 14
 """Of a piece that is not copied to be written together with others."""
 _UNKNOWN: Final = ("", 0)
@@ -180,6 +182,8 @@ class Peer(End, asyncio.Protocol):
             self.other.send_bytes(data)
         elif inflow is not None and not inflow.keep(data):
             self.owner.on_input(self, lambda: inflow.feed(data), inflow)
+            if len(data) >= _MUCH_BYTES:
+                inflow.end_turn()
 
     def _take(self, data: Piece) -> int:
         """Process the commands of one slice; return the number of bytes consumed."""
@@ -202,11 +206,9 @@ class Peer(End, asyncio.Protocol):
                 self.owner.on_commands(self, received)
                 taken += piece
                 view = view[piece:]
-                if not piece:
-                    if self._inflow is not None:
-                        self._inflow.await_bytes(self.reader.awaited)
-                    break
-                if stopwatch() >= until:
+                if self.reader.awaited and self._inflow is not None:
+                    self._inflow.await_bytes(self.reader.awaited)
+                if self.reader.awaited or not piece or not view or stopwatch() >= until:
                     break
         except TooMuchError as error:
             self.reader.clear()

@@ -292,6 +292,8 @@ def test_a_full_disk_refuses_a_confirmed_publish_by_a_nack(full: EngineClient) -
     full.ask(m.ConfirmSelect(False))
     assert full.publish(publish(), b"m", KEPT) == [m.BasicNack(1, True, True)]
     assert full.publish(publish(), b"passing") == [m.BasicAck(2, False)]
+    full.give(3 * full.publishing(publish(), b"several", KEPT))
+    assert full.take() == [m.BasicNack(5, True, True)]
 
 
 def test_a_full_disk_says_so_where_there_is_no_nack(full: EngineClient) -> None:

@@ -44,6 +44,7 @@ class Written(asyncio.Transport):
         super().__init__()
         self.data = b""
         self.at_write: Any = lambda: None
+        self.is_read = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.at_write()
@@ -52,8 +53,12 @@ class Written(asyncio.Transport):
     def is_closing(self) -> bool:
         return False
 
-    def pause_reading(self) -> None: ...
-    def resume_reading(self) -> None: ...
+    def pause_reading(self) -> None:
+        self.is_read = False
+
+    def resume_reading(self) -> None:
+        self.is_read = True
+
     def close(self) -> None: ...
     def abort(self) -> None: ...
 
@@ -153,6 +158,30 @@ def test_acks_in_a_row_hold_up_to_one_that_is_wrong() -> None:
     assert len(deliveries) == 2 + 1
     assert b"unknown delivery tag 9" in closed
     assert left == 2
+
+
+async def publish_much() -> tuple[bool, bool, bool]:
+    """Whether a client is read on after a small piece, after a large one, and when others had their turn."""
+    async with opened() as (session, written, _):
+        session.client.data_received(marshal(commands.Channel.Open(), 1))
+        session.client.data_received(marshal(commands.Queue.Declare(queue="q"), 1))
+        session.client.data_received(PUBLISH)
+        after_little = written.is_read
+        large = b"x" * 100_000
+        session.client.data_received(
+            METHOD
+            + marshal(ContentHeader(0, len(large), commands.Basic.Properties()), 1)
+            + marshal(ContentBody(large), 1)
+        )
+        after_much = written.is_read
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return after_little, after_much, written.is_read
+
+
+def test_a_client_that_sends_much_is_read_in_turn_with_the_others() -> None:
+    """Also if all of it could be handled: the event loop would read what is behind it before anyone else."""
+    assert asyncio.run(publish_much()) == (True, False, True)
 
 
 async def open_too_many() -> None:
