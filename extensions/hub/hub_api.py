@@ -5,8 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from extensions.hub.people import Quota
-from rdss_sandbox.api.endpoint import DELETE, GET, PUT, Mode, Subject
+from rdss_sandbox.api.endpoint import DELETE, GET, POST, PUT, Mode, Subject
 from rdss_sandbox.shapes.course_report import CourseReport
+from rdss_sandbox.shapes.shell_commands import DescribedRequest
 
 
 class SeatGlance(msgspec.Struct, frozen=True):
@@ -70,6 +71,27 @@ class NewSeat(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     seconds: float | None = None
 
 
+class SeatsRequest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A request to the control API of each of ``seats``, by their names; none is all."""
+
+    request: DescribedRequest
+    seats: tuple[str, ...] = ()
+
+
+class SeatAnswer(msgspec.Struct, frozen=True):
+    """What a seat answered: the status, and why it refused, empty where it did not."""
+
+    name: str
+    status: int
+    error: str = ""
+
+
+class SeatAnswers(msgspec.Struct, frozen=True):
+    """What each answered, by name."""
+
+    answers: tuple[SeatAnswer, ...]
+
+
 class HubSeats(Subject[Mode], at="/hub/seats"):
     """The seats of a hub."""
 
@@ -84,3 +106,11 @@ class HubSeats(Subject[Mode], at="/hub/seats"):
     @DELETE("/{name}", errors={"no_such_seat": 404})
     def remove(self, name: str) -> SeatList:
         """Take the seat from a person, with everything that it holds."""
+
+
+class HubRequests(Subject[Mode], at="/hub/each"):
+    """Requests for several seats at once."""
+
+    @POST("", errors={"no_such_seat": 404})
+    def ask(self, asked: SeatsRequest) -> SeatAnswers:
+        """Ask the control API of each seat, and wake those that sleep."""

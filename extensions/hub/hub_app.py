@@ -37,6 +37,7 @@ from emulator.http.asgi import (
 )
 from emulator.listeners.aws.access_policy import AWS, AWS_HEALTH_PATHS
 from emulator.listeners.aws.credentials import caller_of
+from emulator.listeners.aws.error_bodies import service_error
 from emulator.listeners.control.watch.page_access import admit_pages
 from emulator.relay.aws.connections import UpstreamLostError, UpstreamReply, UpstreamUnreachableError
 from emulator.relay.aws.passing_on import (
@@ -221,8 +222,7 @@ class HubApp:
         try:
             reply = await self._ask(request, receive)
         except SeatNotStartedError as error:
-            problem = Problem("not_started", f"the sandbox of {place.seat.name} cannot be had: {error}")
-            await answer(send, *_refuse(HTTPStatus.SERVICE_UNAVAILABLE, problem))
+            await answer(send, *_refuse_unstarted(request, str(error)))
             return
         except UpstreamLostError as error:
             raise ClientGoneError from error
@@ -338,6 +338,17 @@ _OF_EXTENSIONS: Final = replace(CONTROL, given=_given_to_extensions, is_open=lam
 
 def _refuse_unknown(where: str) -> Response:
     return _refuse(HTTPStatus.NOT_FOUND, Problem("not_found", _NO_SUCH.format(where)))
+
+
+def _refuse_unstarted(request: _Request, why: str) -> Response:
+    """What a client is told whose sandbox does not start, on AWS's port as AWS says it."""
+    said = f"the sandbox of {request.place.seat.name} cannot be had: {why}"
+    if request.place.port != "aws":
+        return _refuse(HTTPStatus.SERVICE_UNAVAILABLE, Problem("not_started", said))
+    headers = dict(request.headers)
+    caller = caller_of(headers.get(b"authorization"))
+    error = service_error(caller.service if caller else "s3", headers, "ServiceUnavailable", said)
+    return Response(HTTPStatus.SERVICE_UNAVAILABLE, *error)
 
 
 def _refuse(status: HTTPStatus, problem: Problem) -> Response:

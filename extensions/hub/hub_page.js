@@ -1,8 +1,11 @@
-// The page follows the hub: what stands in its main part is replaced when it has changed.
+// The page follows the hub: the list of seats is replaced when it has changed. What is asked of the seats needs
+// the admin's token, since a cookie opens the page and changes nothing; it is kept nowhere.
 "use strict";
 
 const PAUSE_MILLISECONDS = 2000;
 const parser = new DOMParser();
+const form = document.getElementById("each");
+const outcome = document.getElementById("outcome");
 let shown = null;
 
 async function follow() {
@@ -11,9 +14,7 @@ async function follow() {
     const text = answer.ok ? await answer.text() : shown;
     if (shown !== null && text !== shown) {
       const page = parser.parseFromString(text, "text/html");
-      const at = [window.scrollX, window.scrollY];
-      document.getElementById("content").replaceChildren(...page.getElementById("content").childNodes);
-      window.scrollTo(...at);
+      document.getElementById("seats").replaceWith(page.getElementById("seats"));
     }
     shown = text;
   } catch {
@@ -22,4 +23,24 @@ async function follow() {
   setTimeout(follow, PAUSE_MILLISECONDS);
 }
 
+async function askSeats(event) {
+  event.preventDefault();
+  const given = new FormData(form);
+  const who = given.get("who");
+  const headers = { authorization: `Bearer ${given.get("token")}` };
+  const asked = { request: JSON.parse(given.get("what")), seats: who ? [who] : [] };
+  outcome.textContent = "…";
+  try {
+    const answer = await fetch("/hub/each", { method: "POST", headers, body: JSON.stringify(asked) });
+    const found = await answer.json();
+    if (!answer.ok) throw new Error(found.error.message);
+    const refused = found.answers.filter((each) => each.error);
+    const done = found.answers.length - refused.length;
+    outcome.textContent = [`done for ${done}`, ...refused.map((each) => `${each.name}: ${each.error}`)].join("; ");
+  } catch (error) {
+    outcome.textContent = error.message;
+  }
+}
+
+form.addEventListener("submit", askSeats);
 follow();

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html import escape
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from emulator.pages.frame import PageFrame, wide
 from extensions.hub.hub_api import SeatList, SeatView
+from extensions.hub.seat_requests import OFFERED
 
 FRAME: Final = PageFrame(
     here="Hub",
@@ -43,10 +46,28 @@ def render_hub(found: SeatList) -> str:
     stuck = sum(map(_is_stuck, found.seats))
     return FRAME.render(
         f"Hub: {awake} of {len(found.seats)} awake",
-        f"<h1>{len(found.seats)} seats, {awake} awake</h1>\n"
+        f"<div id=seats>\n<h1>{len(found.seats)} seats, {awake} awake</h1>\n"
         f"{_note(found.trouble)}<p class=lead>{losing} with a client that loses something, "
-        f"{stuck} stuck.</p>\n" + (_table(found) if found.seats else _EMPTY),
+        f"{stuck} stuck.</p>\n{_table(found) if found.seats else _EMPTY}\n</div>\n{_form(found)}",
     )
+
+
+def _form(found: SeatList) -> str:
+    """What can be asked of one seat or of all. The token is asked for: the page's cookie changes nothing."""
+    names = [("", "everybody"), *((each.name, each.name) for each in found.seats)]
+    what = [(msgspec.json.encode(request).decode(), said) for said, request in OFFERED.items()]
+    return (
+        "<section>\n<h2>For one or for all</h2>\n<form id=each class=controls>\n"
+        f"<label>For {_select('who', names)}</label>\n<label>{_select('what', what)}</label>\n"
+        "<label>The admin's token <input type=password name=token autocomplete=off required></label>\n"
+        "<button>Ask</button>\n</form>\n<p id=outcome role=status></p>\n</section>"
+    )
+
+
+def _select(name: str, options: Iterable[tuple[str, str]]) -> str:
+    listed = "".join(f'<option value="{escape(value)}">{escape(said)}</option>' for value, said in options)
+    label = "" if name == "who" else ' aria-label="What"'
+    return f"<select name={name}{label}>{listed}</select>"
 
 
 def _is_stuck(seat: SeatView) -> bool:

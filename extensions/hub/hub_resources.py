@@ -24,10 +24,19 @@ from emulator.listeners.control.endpoint_routing import (
     route_by_segments,
 )
 from emulator.listeners.control.watch.page_access import PageCookie, admit_pages
-from extensions.hub.hub_api import HubSeats, NewSeat, SeatList, SeatView
+from extensions.hub.hub_api import (
+    HubRequests,
+    HubSeats,
+    NewSeat,
+    SeatAnswers,
+    SeatList,
+    SeatsRequest,
+    SeatView,
+)
 from extensions.hub.hub_page import FRAME, render_hub
 from extensions.hub.people import PeopleFileError
 from extensions.hub.seat_glances import glance_at
+from extensions.hub.seat_requests import ask_seats
 from extensions.hub.seat_sizes import measure_disk, measure_memory
 from extensions.hub.seats import Seat, Seats
 from rdss_sandbox.admission import Admission
@@ -93,6 +102,16 @@ class HubResources:
         except PeopleFileError as error:
             raise ApiError(HTTPStatus.NOT_FOUND, "no_such_seat", str(error)) from error
         return await self._list()
+
+    @handles(HubRequests.ask)
+    async def ask(self, asked: SeatsRequest) -> SeatAnswers:
+        self._seats.read_people()
+        known = self._seats.by_name
+        if missing := [name for name in asked.seats if name not in known]:
+            why = f"the hub knows no {missing[0]!r}; there are: {', '.join(known) or 'none'}"
+            raise ApiError(HTTPStatus.NOT_FOUND, "no_such_seat", why)
+        wanted = [known[name] for name in asked.seats or sorted(known)]
+        return SeatAnswers(tuple(await ask_seats(self._seats, wanted, asked.request)))
 
     def _view(self, seat: Seat) -> SeatView:
         running = seat.running

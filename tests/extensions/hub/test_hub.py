@@ -14,12 +14,16 @@ import pika
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.assembly.data_directory import hold_lock
 from emulator.clock import stopwatch
+from extensions.hub.hub_api import HubRequests, SeatAnswer, SeatsRequest
+from extensions.hub.seat_requests import OFFERED
 from rdss_sandbox.api.course_report import LearnerProgress
 from rdss_sandbox.client import RefusedError
 from rdss_sandbox.shapes.clock import ClockChange
 from rdss_sandbox.shapes.course_report import CourseReport
 from rdss_sandbox.shapes.faults import NewFault
+from rdss_sandbox.transports import Blocking
 from tests.extensions.hub.running_hub import RunningHub, run_sandbox, start_hub
 from tests.waiting import wait_until
 
@@ -148,6 +152,29 @@ def test_the_admins_page_has_every_seat_at_a_glance(hub: RunningHub) -> None:
     assert hub.find("hugo").starts == 0
 
 
+def test_what_the_wall_offers_is_done_for_one_and_for_all(own_hub: RunningHub) -> None:
+    """Each in its turn, sleeping seats included; a seat that refuses says why, and the others have it."""
+    requests = HubRequests(own_hub.seats.transport)
+    seats = [own_hub.add(name) for name in ("anna", "bob")]
+    for said, request in OFFERED.items():
+        answers = requests.ask(SeatsRequest(request)).answers
+        assert {each.name: each.error for each in answers} == {"anna": "", "bob": ""}, said
+        if request.method == "POST" and request.path == "/faults":
+            assert own_hub.control(seats[1]).faults()
+    fault = OFFERED["send half of the records twice"]
+    assert requests.ask(SeatsRequest(fault, ("bob",))).answers == (SeatAnswer("bob", 201),)
+    assert own_hub.control(seats[0]).faults() == ()
+    first, second = requests.ask(SeatsRequest(fault)).answers
+    assert (first.name, first.error, second.name) == ("anna", "", "bob")
+    assert "wall-duplicate" in second.error
+    with pytest.raises(RefusedError, match="the hub knows no 'carl'"):
+        requests.ask(SeatsRequest(fault, ("carl",)))
+    of_anna = Blocking(own_hub.url, seats[0].token, None)
+    with of_anna.http, pytest.raises(RefusedError, match="asks for its token"):
+        HubRequests(of_anna).ask(SeatsRequest(fault))
+    assert "send half of the records twice" in own_hub.get("/hub", own_hub.admin).text
+
+
 def test_the_wall_shows_who_is_at_which_lesson_and_who_is_stuck(hub: RunningHub, tmp_path: Path) -> None:
     """What a learner's commands tell wakes no sandbox; five checks that fail are many."""
     ines, jona = hub.add("ines"), hub.add("jona")
@@ -265,6 +292,23 @@ def test_what_was_acknowledged_outlives_a_killed_seat_and_a_killed_hub(hub: Runn
     assert hub.find("lena").pid == beside
     assert read_all(hub.aws(lena)) == [b"kept"]
     assert read_all(hub.aws(karl)) == [b"kept"]
+
+
+def test_a_sandbox_that_cannot_start_says_why_to_each_client(hub: RunningHub) -> None:
+    """As AWS, RabbitMQ and the control API say it; once the cause is gone, the next call starts it."""
+    rita = hub.add("rita")
+    data = hub.folder / ".sandbox/hub/rita/data"
+    data.mkdir(parents=True)
+    with hold_lock(data):
+        with pytest.raises(ClientError, match=r"ServiceUnavailable.*is in use by process"):
+            hub.aws(rita).list_streams()
+        with pytest.raises(RefusedError, match=r"rita cannot be had: .* is in use by process"):
+            hub.control(rita).status()
+        with pytest.raises(pika.exceptions.AMQPConnectionError, match="the sandbox of rita cannot be had"):
+            hub.broker("rita", rita.token)
+        assert "is in use by process" in hub.find("rita").trouble
+    assert hub.aws(rita).list_streams()["StreamNames"]
+    assert hub.find("rita").trouble == ""
 
 
 def test_nothing_is_left_when_the_first_process_is_killed(tmp_path: Path) -> None:

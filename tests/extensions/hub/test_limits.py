@@ -120,6 +120,23 @@ def test_a_full_disk_of_ones_own_refuses_writes_and_lets_reads_and_deletes_pass(
     connection.close()
 
 
+def test_a_sandbox_beyond_its_memory_refuses_writes(hub: RunningHub) -> None:
+    """And says so; none of ours is as small as a megabyte."""
+    ella = hub.add("ella", memory_mb=1)
+    kinesis = hub.aws(ella)
+    kinesis.list_streams()
+
+    def is_refused() -> bool:
+        try:
+            kinesis.put_record(StreamName="input", Data=b"1", PartitionKey="1")
+        except ClientError as error:
+            return "it takes more than 1 MB of memory" in str(error)
+        return False
+
+    wait_until(is_refused)
+    assert kinesis.list_streams()["StreamNames"]
+
+
 @pytest.mark.slow
 def test_nobody_waits_more_than_half_a_second_for_a_flood(hub: RunningHub) -> None:
     """One person calls from 32 threads, with large batches and listings; another's calls are timed."""
