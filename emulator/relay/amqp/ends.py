@@ -18,8 +18,6 @@ from emulator.relay.amqp.watching import Watcher
 
 SLICE_BYTES: Final = 1 << 18
 """Of a connection's input that are read before others have their turn, if that is within the time of one."""
-_MUCH_BYTES: Final = 1 << 16
-"""Of a read, which is a turn by itself: mostly there is more behind it."""
 _LARGE_BYTES: Final = 1 << 14
 """Of a piece that is not copied to be written together with others."""
 _UNKNOWN: Final = ("", 0)
@@ -160,6 +158,7 @@ class Peer(End, asyncio.Protocol):
         self._greeted = False
         self._reasons: set[str] = set()
         self._inflow: Inflow | None = None
+        self._spent = 0.0
         self.transport: asyncio.Transport | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -181,8 +180,11 @@ class Peer(End, asyncio.Protocol):
         if self.is_raw:
             self.other.send_bytes(data)
         elif inflow is not None and not inflow.keep(data):
+            began = stopwatch()
             self.owner.on_input(self, lambda: inflow.feed(data), inflow)
-            if len(data) >= _MUCH_BYTES:
+            self._spent += stopwatch() - began
+            if self._spent >= SLICE_SECONDS:
+                self._spent = 0.0
                 inflow.end_turn()
 
     def _take(self, data: Piece) -> int:
