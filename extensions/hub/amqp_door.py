@@ -119,7 +119,10 @@ class _Side(asyncio.Protocol):
 
 
 class AmqpGuest(_Side):
-    """A client's side. ``_next`` is what it has to send: a header, start, then open; then anything."""
+    """A client's side. ``_next`` is what it has to send: a header, start, then open; then anything.
+
+    ``has_alarms`` says that its seat had a limit of memory or disk when it logged in.
+    """
 
     def __init__(self, seats: Seats, guests: set[AmqpGuest]) -> None:
         super().__init__()
@@ -133,6 +136,8 @@ class AmqpGuest(_Side):
         self._seat: Seat | None = None
         self._is_counted = False
         self._counting: PublishCount | None = None
+        self._is_blocked = False
+        self.has_alarms = False
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -191,9 +196,22 @@ class AmqpGuest(_Side):
         if count and (seat.is_full or (seat.allowance is not None and not seat.allowance.spend(count))):
             seat.refused += _TOO_MANY not in self._held
             self.hold(_TOO_MANY)
+            if seat.is_full and not self._is_blocked:
+                self._is_blocked = True
+                self._tell(methods.ConnectionBlocked(f"low on {seat.lacks}"))
             asyncio.get_running_loop().call_later(_THROTTLE_SECONDS, self._throttle, 1)
         else:
+            if self._is_blocked:
+                self._is_blocked = False
+                self._tell(methods.ConnectionUnblocked())
             self.release(_TOO_MANY)
+
+    def _tell(self, method: methods.Method) -> None:
+        """Tell a client that understands it whether it is read at all, as RabbitMQ does at an alarm."""
+        assert self._login is not None
+        assert isinstance(self.other, _BrokerSide)
+        if self.has_alarms and _is_capable(self._login, "connection.blocked"):
+            self.other.interject(b"".join(build_command(0, method).frames))
 
     # -- the handshake
 
@@ -242,13 +260,12 @@ class AmqpGuest(_Side):
             self._refuse_login(asked)
             return
         self._next = "open"
+        self.has_alarms = bool(self._seat.quota.memory_mb or self._seat.quota.disk_mb)
         self.hold(_SLOW)
         self._task = asyncio.get_running_loop().create_task(self._connect(self._seat))
 
     def _refuse_login(self, asked: methods.ConnectionStartOk) -> None:
-        given = asked.client_properties.get("capabilities")
-        known = given.value.get("authentication_failure_close") if given is not None else None
-        if known is None or not known.value:
+        if not _is_capable(asked, "authentication_failure_close"):
             self._close_silently()
             return
         words = f"Login was refused using authentication mechanism {asked.mechanism}. "
@@ -318,6 +335,13 @@ class AmqpGuest(_Side):
         self._timer = asyncio.get_running_loop().call_later(seconds, self.close)
 
 
+def _is_capable(login: methods.ConnectionStartOk, name: str) -> bool:
+    """Whether a client has said that it understands something."""
+    given = login.client_properties.get("capabilities")
+    found = given.value.get(name) if given is not None and given.tag == "F" else None
+    return found is not None and bool(found.value)
+
+
 class _BrokerSide(_Side):
     """The side of the broker, whose own connection.start the client does not get."""
 
@@ -326,10 +350,19 @@ class _BrokerSide(_Side):
         self._guest = guest
         self.other = guest
         self._unread: bytes | None = b""
+        self._frames = PublishCount()
+        self._interjected = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._guest.greet(self)
+
+    def interject(self, said: bytes) -> None:
+        """Say something to the client that is not the broker's, where none of its frames is cut."""
+        if self._frames.is_between_frames:
+            self._guest.write(said)
+        else:
+            self._interjected += said
 
     def connection_lost(self, _exc: Exception | None) -> None:
         if not self._guest.is_refused:
@@ -337,10 +370,18 @@ class _BrokerSide(_Side):
 
     def data_received(self, data: bytes) -> None:
         if self._unread is None:
-            self._guest.write(data)
+            self._pass_on(data)
             return
         self._unread += data
         found, taken = CommandReader().feed(memoryview(self._unread), 1)
         if found:
             rest, self._unread = self._unread[taken:], None
-            self._guest.write(rest)
+            self._pass_on(rest)
+
+    def _pass_on(self, data: bytes) -> None:
+        if self._guest.has_alarms:
+            self._frames.count(data)
+            at = self._frames.boundary
+            if self._interjected and at is not None:
+                data, self._interjected = data[:at] + self._interjected + data[at:], b""
+        self._guest.write(data)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from struct import Struct
 from typing import Final
 
-from emulator.amqp.wire.frames import METHOD, OVERHEAD
+from emulator.amqp.wire.frames import HEAD, METHOD, OVERHEAD, PAYLOAD_AT
 from emulator.amqp.wire.methods import IDS, BasicPublish
 
 _SEVERAL: Final = {
@@ -20,9 +19,9 @@ _ONE: Final = frozenset(
     {b"PutRecord", b"SendMessage", b"Publish", b"PutItem", b"UpdateItem", b"DeleteItem", b"PutEvents"}
 )
 _ACTION: Final = b"Action="
-_METHOD_HEAD: Final = Struct(">BHII")
-"""The type, the channel and the bytes of a frame, and the method that it begins with if it has one."""
-_PUBLISH: Final = IDS[BasicPublish]
+_PUBLISH: Final = IDS[BasicPublish].to_bytes(4, "big")
+_METHOD_BYTES: Final = PAYLOAD_AT + len(_PUBLISH)
+"""Of a frame, until it is known which method it has."""
 
 
 def count_messages(operation: bytes, body: bytes) -> int:
@@ -42,22 +41,40 @@ def read_operation(target: bytes, body: bytes) -> bytes:
 
 
 class PublishCount:
-    """Counts the publishes in a stream of frames, without looking into them."""
+    """Counts the publishes in a stream of frames, without looking into them.
+
+    ``boundary`` is where in the last bytes a frame ended last: between them something else may be said; None
+    where none did.
+    """
 
     def __init__(self) -> None:
         self._unread = b""
         self._skipped = 0
+        self.boundary: int | None = None
+
+    @property
+    def is_between_frames(self) -> bool:
+        """Whether no frame has begun and not ended."""
+        return not self._unread and not self._skipped
 
     def count(self, data: bytes) -> int:
         """How many begin in what comes next."""
-        if self._skipped >= len(data):
+        first, before = self._skipped, len(self._unread)
+        if first > len(data):
             self._skipped -= len(data)
+            self.boundary = None
             return 0
-        data = self._unread + data[self._skipped :]
-        at, end, found = 0, len(data), 0
-        while end - at >= _METHOD_HEAD.size:
-            kind, _, size, method = _METHOD_HEAD.unpack_from(data, at)
-            found += kind == METHOD and method == _PUBLISH
+        data = self._unread + data[first:]
+        at, ended, end, found = 0, 0, len(data), 0
+        while end - at >= HEAD.size:
+            kind, _, size = HEAD.unpack_from(data, at)
+            if kind == METHOD:
+                if end - at < _METHOD_BYTES:
+                    break
+                found += data.startswith(_PUBLISH, at + PAYLOAD_AT)
             at += size + OVERHEAD
+            ended = at if at <= end else ended
         self._unread, self._skipped = data[at:], max(0, at - end)
+        boundary = ended - before + first
+        self.boundary = boundary if boundary >= 0 else None
         return found

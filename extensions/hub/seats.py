@@ -32,7 +32,8 @@ class Seat:
     """One person's sandbox.
 
     ``calls`` counts the requests and connections that are open, ``refused`` those beyond a limit. ``used_at``
-    is when the last one ended. ``is_full`` says in words which limit of memory or disk is reached.
+    is when the last one ended. ``is_full`` says in words which limit of memory or disk is reached, ``lacks``
+    which of the two it is.
     """
 
     def __init__(self, name: str, person: Person, quota: Quota, folder: Path) -> None:
@@ -45,6 +46,7 @@ class Seat:
         self.starts = 0
         self.trouble = ""
         self.is_full = ""
+        self.lacks = ""
         self.course: CourseReport | None = None
         self.at_lesson_since = self.used_at
         self._waiting: asyncio.Future[Running] | None = None
@@ -78,8 +80,10 @@ class Seat:
         quota, pid = self.quota, self.running.pid if self.running else None
         self.is_full = ""
         if quota.disk_mb and measure_disk(self.folder) > quota.disk_mb * 1_000_000:
+            self.lacks = "disk"
             self.is_full = f"its data take more than {quota.disk_mb} MB"
         elif quota.memory_mb and pid is not None and measure_memory(pid) > quota.memory_mb * 1_000_000:
+            self.lacks = "memory"
             self.is_full = f"it takes more than {quota.memory_mb} MB of memory"
 
     @contextmanager

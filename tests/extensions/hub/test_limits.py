@@ -91,7 +91,7 @@ def test_connections_beyond_the_limit_are_refused_in_rabbitmqs_words(hub: Runnin
 
 
 def test_a_full_disk_of_ones_own_refuses_writes_and_lets_reads_and_deletes_pass(hub: RunningHub) -> None:
-    """Until the limit is raised; a publisher is not read on meanwhile."""
+    """Until the limit is raised; a publisher is told that it is not read meanwhile."""
     dora = hub.add("dora", disk_mb=4)
     objects = hub.aws(dora, "s3")
     objects.put_object(Bucket="rdss-error", Key="big", Body=os.urandom(8_000_000))
@@ -109,14 +109,21 @@ def test_a_full_disk_of_ones_own_refuses_writes_and_lets_reads_and_deletes_pass(
         objects.put_object(**small)
     assert len(objects.get_object(Bucket="rdss-error", Key="big")["Body"].read()) == 8_000_000
     connection = hub.broker("dora", dora.token)
+    told: list[object] = []
+    connection.add_on_connection_blocked_callback(lambda _, frame: told.append(frame.method.reason))
+    connection.add_on_connection_unblocked_callback(lambda *_: told.append("unblocked"))
     channel = connection.channel()
     channel.queue_declare("mine", durable=True)
     channel.basic_publish("", "mine", b"1")
+    wait_until(lambda: connection.process_data_events(0.1) or told)
+    assert told == ["low on disk"]
     objects.delete_object(Bucket="rdss-error", Key="big")
     hub.add("dora", disk_mb=100)
     wait_until(lambda: not is_refused())
     # It was not read on while there was no room.
     assert channel.queue_declare("mine", passive=True).method.message_count == 1
+    connection.process_data_events()
+    assert told[1:] == ["unblocked"]
     connection.close()
 
 
@@ -184,6 +191,14 @@ def test_publishes_are_counted_however_their_bytes_are_cut() -> None:
     (publish,) = build_command(1, methods.BasicPublish(0, "", "q", False, False)).frames
     content = build_content(1, b"\0\0", publish * 3, 4096)
     sent = b"".join((publish, *content, frames.BEAT)) * 5
-    for size in (1, 7, 12, 100, len(sent)):
-        counting = PublishCount()
-        assert sum(counting.count(sent[at : at + size]) for at in range(0, len(sent), size)) == 5
+    ends = {0}
+    for each in (publish, *content, frames.BEAT) * 5:
+        ends.add(max(ends) + len(each))
+    for size in (1, 7, 8, 12, 100, len(sent)):
+        counting, found = PublishCount(), 0
+        for at in range(0, len(sent), size):
+            found += counting.count(sent[at : at + size])
+            assert counting.boundary is None or at + counting.boundary in ends
+            assert counting.is_between_frames <= (min(at + size, len(sent)) in ends)
+        assert found == 5
+        assert counting.is_between_frames
