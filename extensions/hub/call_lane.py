@@ -1,9 +1,12 @@
-"""The short way of a connection that is one person's: whole calls of AWS pass to the sandbox unread.
+"""The short way of a connection that is one person's: calls of AWS and WebSockets pass to the sandbox unread.
 
 SDKs keep a connection, and send one call after another on it. A call is passed on as it came when all of it
 is here, its access key is that of an awake seat, and nothing of it is counted by a limit; the sandbox looks
 at each call's key again, and its answers go back as they come. With the first call that is another's, or of
 another kind, the connection goes over to the port's own protocol, for good.
+
+A WebSocket (RFC 6455 section 4.1) is of the seat that its offer names, with the token in the offer; from then
+on what is said passes both ways.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import asyncio
 import re
 from collections.abc import Callable
 from typing import Final, cast
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-from extensions.hub.seats import Seat, Seats
+from extensions.hub.hub_app import HubApp, SeatPlace
+from extensions.hub.seats import Seat, SeatNotStartedError, Seats
+from rdss_sandbox.admission import foreign_page, is_ambiguous
 
 _CALL: Final = b"POST / HTTP/1.1\r\n"
 _END: Final = b"\r\n\r\n"
@@ -29,6 +34,8 @@ _OTHER_KINDS: Final = (
     b"sec-fetch-site",
 )
 """Headers, in small letters, with which the port's own protocol has something to do."""
+_SOCKET: Final = re.compile(rb"GET /[^ \r\n]* HTTP/1\.1\r\n")
+_OFFER: Final = b"\r\nupgrade: websocket\r\n"
 _MOST_HEAD: Final = 8 << 10
 _MOST_BYTES: Final = 1 << 20
 _MOST_LANES: Final = 1000
@@ -39,7 +46,8 @@ _ARRIVE_SECONDS: Final = 20.0
 class CallLanes:
     """Makes the lanes of a port, and has those that are open."""
 
-    def __init__(self, seats: Seats) -> None:
+    def __init__(self, app: HubApp, seats: Seats) -> None:
+        self.app = app
         self.seats = seats
         self.open: set[CallLane] = set()
 
@@ -61,7 +69,7 @@ class CallLane(asyncio.Protocol):
         self._unread = b""
         self._seat: Seat | None = None
         self._answers: _Answers | None = None
-        self._is_waiting = False
+        self._is_waiting = self._is_socket = False
         self._timer: asyncio.TimerHandle | None = None
 
     # -- the client
@@ -76,6 +84,11 @@ class CallLane(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._unread = self._unread + data if self._unread else data
+        if self._is_socket:
+            if self._answers is not None:
+                self._answers.transport.write(self._unread)
+                self._unread = b""
+            return
         if self._is_waiting and self._answers is not None and self._answers.has_no_length:
             # The client knows where that answer ended, or it would not go on.
             self.answered()
@@ -100,10 +113,14 @@ class CallLane(asyncio.Protocol):
         data = self._unread
         end = data.find(_END, 0, _MOST_HEAD)
         if end < 0:
-            if len(data) >= _MOST_HEAD or not data.startswith(_CALL[: len(data)]):
+            begun = data.startswith((_CALL[: len(data)], b"GET "[: len(data)]))
+            if len(data) >= _MOST_HEAD or not begun:
                 self._leave_for_port()
             return
         head = data[: end + 2]
+        if _SOCKET.match(head) and _OFFER in head.lower():
+            self._open_socket(head)
+            return
         length, key, small = _LENGTH.search(head), _KEY.search(head), head.lower()
         if not head.startswith(_CALL) or not length or not key or any(each in small for each in _OTHER_KINDS):
             self._leave_for_port()
@@ -149,6 +166,9 @@ class CallLane(asyncio.Protocol):
                 lambda: _Answers(self), host, port
             )
         except OSError:
+            if self._is_socket:
+                self.transport.close()
+                return
             # The sandbox has just died: the port waits for the next one.
             self._unread = call + self._unread
             self.answered()
@@ -158,6 +178,58 @@ class CallLane(asyncio.Protocol):
                 self._end()
             else:
                 self._answers.send(call)
+
+    # -- WebSockets
+
+    def _open_socket(self, head: bytes) -> None:
+        """Pass an offer on to the port that it names, with all that comes after; the rest is the port's."""
+        app, (first, *lines) = self._lanes.app, head.split(b"\r\n")[:-1]
+        headers = [
+            (name.lower(), value.strip()) for name, _, value in (each.partition(b":") for each in lines)
+        ]
+        raw_path, _, query = first.split(b" ")[1].partition(b"?")
+        scope = {
+            "type": "http",
+            "method": "GET",
+            "scheme": "http",
+            "headers": headers,
+            "path": unquote(raw_path.decode("latin-1")),
+            "raw_path": raw_path,
+            "query_string": query,
+            "client": self.transport.get_extra_info("peername"),
+        }
+        found = dict(headers)
+        place = app.find_place(scope, found)
+        if (
+            place is None
+            or is_ambiguous(headers)
+            or foreign_page(found)
+            or app.refuse_stranger(place, scope, found) is not None
+            or (place.seat.quota.connections and place.seat.calls >= place.seat.quota.connections)
+        ):
+            self._leave_for_port()
+            return
+        self._is_socket = self._is_waiting = True
+        self._seat = place.seat
+        place.seat.enter()
+        offer = b"GET %b HTTP/1.1\r\n%b\r\n\r\n" % (place.target, b"\r\n".join(lines))
+        self._unread = self._unread[len(head) + 2 :]
+        self._connecting = asyncio.get_running_loop().create_task(self._join(place, offer))
+
+    async def _join(self, place: SeatPlace, offer: bytes) -> None:
+        try:
+            await self._lanes.seats.wake(place.seat)
+        except SeatNotStartedError:
+            self.transport.close()
+            return
+        port = place.seat.connections_to(place.port)
+        if port is None:
+            self.transport.close()
+            return
+        await self._connect(port.host, port.port, offer)
+        if self._answers is not None and self._unread:
+            self._answers.transport.write(self._unread)
+            self._unread = b""
 
     # -- answers
 
@@ -214,6 +286,14 @@ class _Answers(asyncio.Protocol):
     def connection_lost(self, _exc: Exception | None) -> None:
         if self._lane is not None:
             self._lane.answers_ended()
+
+    def pause_writing(self) -> None:
+        if self._lane is not None:
+            self._lane.transport.pause_reading()
+
+    def resume_writing(self) -> None:
+        if self._lane is not None:
+            self._lane.transport.resume_reading()
 
     def send(self, call: bytes) -> None:
         self._head, self._left, self.has_no_length = b"", 0, False

@@ -65,7 +65,7 @@ _NO_SUCH: Final = (
 )
 
 
-class _Place(NamedTuple):
+class SeatPlace(NamedTuple):
     """Where a request goes: a port of a seat, and the path and target there."""
 
     seat: Seat
@@ -77,7 +77,7 @@ class _Place(NamedTuple):
 class _Request(NamedTuple):
     """A request for a seat, with the headers that the seat gets, and the first of its body."""
 
-    place: _Place
+    place: SeatPlace
     method: str
     headers: Headers
     first: Message
@@ -103,7 +103,7 @@ class HubApp:
         headers: HeaderMap = dict(scope["headers"])
         if len(headers) != len(scope["headers"]) and is_ambiguous(scope["headers"]):
             await answer(send, HTTPStatus.BAD_REQUEST, [(b"content-length", b"0")], b"")
-        elif foreign_page(headers, scope["scheme"]):
+        elif foreign_page(headers, self._scheme):
             await answer(send, HTTPStatus.FORBIDDEN, [(b"content-length", b"0")], b"")
         elif _is_of_aws(scope, headers):
             await self._pass_call(scope, headers, receive, send)
@@ -125,7 +125,7 @@ class HubApp:
             if refused is not None:
                 await answer(send, *refused)
                 return
-            place = _Place(seat, "aws", scope["path"], _target_of(scope, scope["raw_path"]))
+            place = SeatPlace(seat, "aws", scope["path"], _target_of(scope, scope["raw_path"]))
             kept = [header for header in scope["headers"] if header[0] not in HOP_BY_HOP]
             await self._pass_on(_Request(place, scope["method"], kept, first), receive, send)
 
@@ -133,7 +133,7 @@ class HubApp:
 
     async def _pass_request(self, scope: HttpScope, headers: HeaderMap, receive: Receive, send: Send) -> None:
         path: str = scope["path"]
-        place = self._find_by_host(scope, headers) or self._find_by_path(scope)
+        place = self.find_place(scope, headers)
         if place is None:
             if path == "/hub" or path.startswith("/hub/"):
                 await self.own(scope, receive, send)
@@ -147,7 +147,7 @@ class HubApp:
             else:
                 await answer(send, *_refuse_unknown(path))
             return
-        if (refused := self._refuse_stranger(place, scope, headers)) is not None:
+        if (refused := self.refuse_stranger(place, scope, headers)) is not None:
             await answer(send, *refused)
             return
         if scope["method"] == "PUT" and (place.port, place.path) == ("control", LearnerProgress.at):
@@ -165,7 +165,11 @@ class HubApp:
             first = await _receive_first(receive)
             await self._pass_on(_Request(place, scope["method"], kept, first), receive, send)
 
-    def _find_by_host(self, scope: HttpScope, headers: HeaderMap) -> _Place | None:
+    def find_place(self, scope: HttpScope, headers: HeaderMap) -> SeatPlace | None:
+        """Whose port a request is for that is none of AWS's; None where it is nobody's."""
+        return self._find_by_host(scope, headers) or self._find_by_path(scope)
+
+    def _find_by_host(self, scope: HttpScope, headers: HeaderMap) -> SeatPlace | None:
         name = host_name(headers.get(b"host", b""))
         host = next((each for each in self._hosts if name.endswith(f".{each}")), None)
         if host is None:
@@ -174,9 +178,9 @@ class HubApp:
         seat = self._seats.by_name.get(person)
         if seat is None:
             return None
-        return _Place(seat, port or "control", scope["path"], _target_of(scope, scope["raw_path"]))
+        return SeatPlace(seat, port or "control", scope["path"], _target_of(scope, scope["raw_path"]))
 
-    def _find_by_path(self, scope: HttpScope) -> _Place | None:
+    def _find_by_path(self, scope: HttpScope) -> SeatPlace | None:
         found = _PATH.fullmatch(scope["path"])
         if found is None or (seat := self._seats.by_name.get(found[2])) is None:
             return None
@@ -184,9 +188,9 @@ class HubApp:
         # A name has no character that is quoted in a path.
         below = scope["raw_path"].split(b"/", 3)
         raw = b"/" + (below[3] if len(below) > 3 else b"")
-        return _Place(seat, port, found[3] or "/", _target_of(scope, raw))
+        return SeatPlace(seat, port, found[3] or "/", _target_of(scope, raw))
 
-    def _refuse_stranger(self, place: _Place, scope: HttpScope, headers: HeaderMap) -> Response | None:
+    def refuse_stranger(self, place: SeatPlace, scope: HttpScope, headers: HeaderMap) -> Response | None:
         """What is answered to one who has neither the person's token nor the admin's; None to one who has."""
         token = place.seat.person.token
         policy = _policy_of(place.port, token)

@@ -106,7 +106,7 @@ async def _serve_hub(
         hosts = frozenset({*LOOPBACK, settings.host, *settings.allowed_hosts, *((tls.host,) if tls else ())})
         limits = USUAL._replace(connections=_CONNECTIONS)
         app = HubApp(seats, plan.admin, hosts, secure=tls is not None)
-        lanes = CallLanes(seats)
+        lanes = CallLanes(app, seats)
         server = await serve(
             app,
             settings.host,

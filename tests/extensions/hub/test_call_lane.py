@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPResponse
@@ -9,6 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
 
 from extensions.hub.hub_api import SeatView
 from tests.bench.load import rendered
@@ -122,6 +125,32 @@ def test_other_requests_follow_a_call_on_its_connection(hub: RunningHub) -> None
         connection.request("GET", "/seat/fritz/version", headers={"authorization": f"Bearer {fritz.token}"})
         assert b"specification" in connection.getresponse().read()
     connection.close()
+
+
+def test_websockets_pass_to_the_port_of_a_seat(hub: RunningHub) -> None:
+    """By path and by host name, long messages too; without the token, or with another's, none is opened."""
+    heinz, ilse = hub.add("heinz"), hub.add("ilse")
+    address = hub.url.replace("http", "ws")
+    who = {"Client-ID": "3381af92-2b9e-11e3-b191-71861300734c", "X-Project-ID": "p"}
+
+    token = {"X-Auth-Token": heinz.token}
+
+    def ask(socket: ClientConnection, action: str, **body: object) -> int:
+        socket.send(json.dumps({"action": action, "headers": who | token, "body": body}))
+        status: int = json.loads(socket.recv(timeout=30))["headers"]["status"]
+        return status
+
+    with connect(f"{address}/queues/heinz/", additional_headers=token, proxy=None) as socket:
+        assert ask(socket, "authenticate") == 200
+        assert ask(socket, "queue_create", queue_name="mine") == 201
+        long = [{"ttl": 300, "body": "x" * 200_000}]
+        assert ask(socket, "message_post", queue_name="mine", messages=long) == 201
+        assert hub.find("heinz").calls == 1
+    for headers in ({}, {"X-Auth-Token": ilse.token}, {**token, "Origin": "http://elsewhere.example"}):
+        with pytest.raises(InvalidStatus) as refused:
+            connect(f"{address}/queues/heinz/", additional_headers=headers, proxy=None)
+        assert refused.value.response.status_code in {401, 403}
+    assert hub.find("ilse").state == "asleep"
 
 
 def test_with_tls_urls_in_answers_are_those_of_the_hub(tmp_path_factory: pytest.TempPathFactory) -> None:
