@@ -225,7 +225,8 @@ class Queue:
             self._host.release(reduced)
         for entry in entries:
             self._ready_bytes += entry.size
-        self.dispatch()
+        if self.consumers:
+            self.dispatch()
 
     def restore(self, entry: Entry, priority: int) -> None:
         """Take a message that an earlier process stored."""

@@ -246,21 +246,23 @@ class VirtualHost:
                 yield
         return list(found)
 
-    def find_only_queue(self, exchange: Exchange, key: str, properties: bytes) -> StepsTo[Queue | None]:
-        """The one queue that a declared exchange sends all messages to with this key and these properties.
+    def find_ends(self, exchange: Exchange, key: str, properties: bytes) -> StepsTo[list[Queue]]:
+        """The queues that a declared exchange sends all messages to with this key and these properties.
 
-        None where there are several, or other exchanges on the way, or none.
+        It is empty where there are other exchanges on the way, or where each message has another end.
         """
         if exchange.type == "x-local-random":
-            return None
-        ends = set()
+            return []
+        found: dict[Queue, None] = {}
         for end in self._match(exchange, (key,), properties):
             if end is None:
                 yield
-            else:
-                ends.add(end)
-        kind, name = ends.pop() if len(ends) == 1 else (EXCHANGE, "")
-        return self.queues.get(name) if kind == QUEUE else None
+                continue
+            queue = self.queues.get(end.name) if end.kind == QUEUE else None
+            if queue is None:
+                return []
+            found[queue] = None
+        return list(found)
 
     def _named(self, name: str) -> Queue | None:
         """The queue that the default exchange knows by a name."""
@@ -314,27 +316,32 @@ class VirtualHost:
         for queue, entry in zip(queues, entries, strict=True):
             queue.take(entry, message)
 
-    def put_together(self, messages: Sequence[Message], queue: Queue) -> None:
-        """Put messages that do not expire into one queue, which ``takes_all``. Raises OSError: none is there.
+    def put_together(self, messages: Sequence[Message], queues: Sequence[Queue]) -> None:
+        """Put messages that do not expire into queues that take all. Raises OSError: none is there.
 
         They are written in one go, and the first of them is delivered when all have their place.
         """
-        keeps, keeps_all = is_stored(queue), queue.is_quorum
-        entries: list[Entry] = []
         stored: list[MessageOnDisk] = []
         is_kept = False
-        # In one loop: a comprehension is a call, and mostly there is one message.
-        for number, each in enumerate(messages, queue.last_number + 1):
-            entries.append(Entry(number, None, len(each.body)))
-            places: Places = [(queue.id, number, None)] if keeps and (keeps_all or each.persistent) else []
+        keeping = [queue for queue in queues if is_stored(queue)]
+        # In loops: a comprehension is a call, and mostly there is one message for one queue.
+        for at, each in enumerate(messages, 1):
+            places: Places = []
+            for queue in keeping:
+                if each.persistent or queue.is_quorum:
+                    places.append((queue.id, queue.last_number + at, None))
             is_kept = is_kept or bool(places)
             stored.append(MessageOnDisk(places, each))
+        reference = 0
         if self.store.is_durable and (is_kept or self.store.is_short_of_memory):
-            for reference, entry in enumerate(entries, self.store.append(stored, 1)):
-                entry.reference = reference
-        queue.last_number += len(entries)
-        self.store.keep_together(entries, messages)
-        queue.take_together(entries)
+            reference = self.store.append(stored, len(queues))
+        for queue in queues:
+            entries: list[Entry] = []
+            for at, each in enumerate(messages):
+                queue.last_number += 1
+                entries.append(Entry(queue.last_number, None, len(each.body), reference and reference + at))
+            self.store.keep_together(entries, messages)
+            queue.take_together(entries)
 
     # What queues need
 

@@ -13,7 +13,7 @@ from emulator.amqp.operations.names import strip
 from emulator.amqp.operations.replying import address_replies, asks_for_replies
 from emulator.amqp.queue import Queue
 from emulator.amqp.refusals import RefusedError
-from emulator.amqp.turn import Steps, StepsTo
+from emulator.amqp.turn import ITEMS_OF_A_STEP, Steps, StepsTo
 from emulator.amqp.virtual_host import NAME
 from emulator.amqp.wire import methods
 from emulator.amqp.wire.field_tables import TEXT, TYPE_NAMES, BadTableError, Field, Table
@@ -32,9 +32,8 @@ _NUMBER: Final = re.compile(r"[+-]?[0-9]+")
 
 def publish(channel: Channel, asked: methods.BasicPublish, contents: Sequence[tuple[bytes, bytes]]) -> Steps:
     """Take messages that came together. Raises RefusedError, and none behind that message is taken."""
-    if (yield from _publish_together(channel, asked, contents)):
-        return
-    for at, (encoded, body) in enumerate(contents):
+    taken = yield from _publish_together(channel, asked, contents)
+    for at, (encoded, body) in enumerate(contents[taken:]):
         if at:
             yield
         yield from _publish_one(channel, asked, encoded, body)
@@ -42,32 +41,40 @@ def publish(channel: Channel, asked: methods.BasicPublish, contents: Sequence[tu
 
 def _publish_together(
     channel: Channel, asked: methods.BasicPublish, contents: Sequence[tuple[bytes, bytes]]
-) -> StepsTo[bool]:
-    """Take messages that all go into one queue, which has no say in it; return False for any others."""
+) -> StepsTo[int]:
+    """Take messages that all go into the same queues, which have no say in it; return how many were taken."""
     vhost = channel.vhost
     exchange = vhost.exchanges.get(strip(asked.exchange))
     if exchange is None or exchange.internal or channel.transaction is not None:
-        return False
-    first = contents[0][0]
-    # Headers may lead each elsewhere.
-    if exchange.name and len({encoded for encoded, _ in contents}) > 1:
-        return False
+        return 0
     if exchange.name:
-        queue = yield from vhost.find_only_queue(exchange, asked.routing_key, first)
+        first = contents[0][0]
+        # Headers may lead each elsewhere.
+        if any(encoded != first for encoded, _ in contents):
+            return 0
+        queues = yield from vhost.find_ends(exchange, asked.routing_key, first)
     else:
-        queue = vhost.queues.get(asked.routing_key)
+        queues = [queue] if (queue := vhost.queues.get(asked.routing_key)) is not None else []
     messages = _build_alike(channel, exchange.name, asked.routing_key, contents)
-    if queue is None or not queue.takes_all or messages is None:
-        return False
-    try:
-        vhost.put_together(messages, queue)
-    except OSError:
-        # One by one, the disk may take some of them.
-        return False
-    if channel.confirms is not None:
-        channel.confirms.note_taken(len(messages))
-        channel.connection.note_confirms(channel)
-    return True
+    if messages is None or not 0 < len(queues) <= ITEMS_OF_A_STEP:
+        return 0
+    many = ITEMS_OF_A_STEP // len(queues)
+    for at in range(0, len(messages), many):
+        if at:
+            yield
+        some = messages[at : at + many]
+        # Other turns may have changed the queues.
+        if not all(queue.takes_all for queue in queues):
+            return at
+        try:
+            vhost.put_together(some, queues)
+        except OSError:
+            # One by one, the disk may take some of them.
+            return at
+        if channel.confirms is not None:
+            channel.confirms.note_taken(len(some))
+            channel.connection.note_confirms(channel)
+    return len(messages)
 
 
 def _build_alike(

@@ -52,6 +52,7 @@ SAID = {
     "other keys among many, by a header": 3
     * (publish() + header(properties=b"\x20\0" + CC.encode()[2:]) + BODY_OF_FIVE),
     "many that expire": 3 * (publish() + header(properties=b"\x01\0\x0599999") + BODY_OF_FIVE),
+    "many to several queues": 5 * (publish("amq.fanout") + header() + BODY_OF_FIVE),
     "no body": publish() + header(0),
     "a body in two frames": publish() + header(10) + BODY_OF_FIVE + BODY_OF_FIVE,
     "a body that is too long": publish() + header(3) + BODY_OF_FIVE,
@@ -87,11 +88,13 @@ SAID = {
 }
 
 
-def answers(data: bytes, step: int, *, confirming: bool) -> tuple[list[Any], int]:
-    """What comes, with confirms that share a frame taken apart, and the messages in the queue."""
+def answers(data: bytes, step: int, *, confirming: bool) -> tuple[list[Any], list[int]]:
+    """What comes, with confirms that share a frame taken apart, and the messages in the queues."""
     own = OwnBroker()
     client = own.client()
-    client.ask(methods.QueueDeclare(0, "q", False, False, False, False, False, {}))
+    for queue in ("q", "another"):
+        client.ask(methods.QueueDeclare(0, queue, False, False, False, False, False, {}))
+        client.ask(methods.QueueBind(0, queue, "amq.fanout", "", False, {}))
     if confirming:
         client.ask(methods.ConfirmSelect(False))
     for at in range(0, len(data), step):
@@ -105,7 +108,7 @@ def answers(data: bytes, step: int, *, confirming: bool) -> tuple[list[Any], int
             confirmed = method.delivery_tag
         else:
             came.append((method.method, method.body) if isinstance(method, Came) else method)
-    return came, own.broker.vhost.find_queue("q").ready
+    return came, [own.broker.vhost.find_queue(queue).ready for queue in ("q", "another")]
 
 
 @pytest.mark.parametrize("confirming", [False, True])
