@@ -31,6 +31,8 @@ from extensions.hub.seats import Seat, SeatNotStartedError, Seats
 
 _LOGIN_SECONDS: Final = 30.0
 """For a client to log in and open its virtual host, as RabbitMQ's handshake_timeout is of the same kind."""
+_MOST_GUESTS: Final = 2000
+"""Connections of all people together."""
 _THROTTLE_SECONDS: Final = 0.05
 _UNREADABLE: Final = (
     TooMuchError,
@@ -143,6 +145,10 @@ class AmqpGuest(_Side):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
+        if len(self._guests) >= _MOST_GUESTS:
+            # AMQP has no error message before its own handshake.
+            self.close()
+            return
         self._guests.add(self)
         self._close_after(_LOGIN_SECONDS)
 

@@ -37,7 +37,7 @@ from extensions.hub.hub_page import FRAME, render_hub
 from extensions.hub.people import PeopleFileError
 from extensions.hub.seat_glances import glance_at
 from extensions.hub.seat_requests import ask_seats
-from extensions.hub.seat_sizes import measure_disk, measure_memory
+from extensions.hub.seat_sizes import measure_memory
 from extensions.hub.seats import Seat, Seats
 from rdss_sandbox.admission import Admission
 
@@ -125,7 +125,7 @@ class HubResources:
             seat.refused,
             seat.starts,
             round(measure_memory(pid) / 1e6, 1) if pid is not None else 0.0,
-            round(measure_disk(seat.folder) / 1e6, 1),
+            round(seat.disk_bytes / 1e6, 1),
             seat.quota,
             f"{self._scheme}://{seat.name}.{self._host}",
             self._region,

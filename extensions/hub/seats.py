@@ -21,6 +21,8 @@ from sandbox.profiles.running import Running
 
 _START_SECONDS: Final = 30.0
 _END_SECONDS: Final = 5.0
+_LOOKS_A_MEASURE: Final = 5
+"""The data of an awake seat without a limit are measured at each fifth look: others wait meanwhile."""
 _CONTROL: Final = "control"
 
 
@@ -32,8 +34,8 @@ class Seat:
     """One person's sandbox.
 
     ``calls`` counts the requests and connections that are open, ``refused`` those beyond a limit. ``used_at``
-    is when the last one ended. ``is_full`` says in words which limit of memory or disk is reached, ``lacks``
-    which of the two it is.
+    is when the last one ended, ``disk_bytes`` what its data took when they were measured. ``is_full`` says in
+    words which limit of memory or disk is reached, ``lacks`` which of the two it is.
     """
 
     def __init__(self, name: str, person: Person, quota: Quota, folder: Path) -> None:
@@ -42,6 +44,7 @@ class Seat:
         self.running: Running | None = None
         self.calls = 0
         self.refused = 0
+        self.disk_bytes = measure_disk(folder)
         self.used_at = stopwatch()
         self.starts = 0
         self.trouble = ""
@@ -75,11 +78,11 @@ class Seat:
             return "awake"
         return "starting" if self._waiting is not None else "asleep"
 
-    def measure(self) -> None:
+    def look_at_limits(self) -> None:
         """Look whether its memory or its data are beyond a limit."""
         quota, pid = self.quota, self.running.pid if self.running else None
         self.is_full = ""
-        if quota.disk_mb and measure_disk(self.folder) > quota.disk_mb * 1_000_000:
+        if quota.disk_mb and self.disk_bytes > quota.disk_mb * 1_000_000:
             self.lacks = "disk"
             self.is_full = f"its data take more than {quota.disk_mb} MB"
         elif quota.memory_mb and pid is not None and measure_memory(pid) > quota.memory_mb * 1_000_000:
@@ -153,6 +156,7 @@ class Seat:
         """Its process is gone. Who waits for another waits on, unless it was not even ready."""
         was_ready, self.running = self.running is not None, None
         self.is_stopping = False
+        self.disk_bytes = measure_disk(self.folder)
         self.trouble = why
         for each in self._connections.values():
             each.close()
@@ -188,6 +192,7 @@ class Seats:
         # Seats that are removed, and whose process has not ended yet.
         self._leaving: dict[str, Seat] = {}
         self.trouble = ""
+        self._looks = 0
 
     def read_people(self) -> None:
         """Take over what the file says now. A file that cannot be used leaves everything as it is."""
@@ -260,11 +265,15 @@ class Seats:
     def look(self, now: float) -> None:
         """Read the file of people again, remove who is overdue at ``now``, put idle seats to sleep."""
         self.read_people()
-        for name, seat in tuple(self.by_name.items()):
+        self._looks += 1
+        for number, (name, seat) in enumerate(tuple(self.by_name.items())):
             if seat.person.until is not None and seat.person.until < now:
                 self._remove_overdue(name)
                 continue
-            seat.measure()
+            is_turn = seat.quota.disk_mb or (self._looks + number) % _LOOKS_A_MEASURE == 0
+            if seat.running and is_turn:
+                seat.disk_bytes = measure_disk(seat.folder)
+            seat.look_at_limits()
             if seat.running and not seat.calls and stopwatch() - seat.used_at > self._idle:
                 self._put_to_sleep(seat)
 
