@@ -1,7 +1,7 @@
 """The short way of a connection that is one person's: calls of AWS and WebSockets pass to the sandbox unread.
 
 SDKs keep a connection, and send one call after another on it. A call is passed on as it came when all of it
-is here, its access key is that of an awake seat, and nothing of it is counted by a limit; the sandbox looks
+is here, its access key is that of a seat, and nothing of it is counted by a limit; the sandbox looks
 at each call's key again, and its answers go back as they come. With the first call that is another's, or of
 another kind, the connection goes over to the port's own protocol, for good.
 
@@ -134,10 +134,9 @@ class CallLane(asyncio.Protocol):
             self._pass_on(seat, data)
 
     def _is_open_to(self, seat: Seat) -> bool:
-        """Whether the seat is awake, the one that the connection is for, and has no limits to be counted."""
+        """Whether the seat is the one that the connection is for, stays, and has no limits to be counted."""
         return (
             (self._seat is None or self._seat is seat)
-            and seat.running is not None
             and not seat.is_stopping
             and seat.allowance is None
             and not seat.is_full
@@ -154,11 +153,23 @@ class CallLane(asyncio.Protocol):
         if self._answers is not None:
             self._answers.send(call)
             return
-        assert seat.running is not None
-        parts = urlsplit(seat.running.aws)
-        self._connecting = asyncio.get_running_loop().create_task(
-            self._connect(parts.hostname or "", parts.port or 0, call)
-        )
+        self._connecting = asyncio.get_running_loop().create_task(self._begin(seat, call))
+
+    async def _begin(self, seat: Seat, call: bytes) -> None:
+        """Connect for the first call, for which the seat may have to be woken."""
+        try:
+            parts = urlsplit((await self._lanes.seats.wake(seat)).aws)
+        except SeatNotStartedError:
+            self._give_to_port(call)
+        else:
+            await self._connect(parts.hostname or "", parts.port or 0, call)
+
+    def _give_to_port(self, call: bytes) -> None:
+        """Have the port answer a call, which waits for the next sandbox or says why there is none."""
+        if not self.transport.is_closing():
+            self._unread = call + self._unread
+            self.answered()
+            self._leave_for_port()
 
     async def _connect(self, host: str, port: int, call: bytes) -> None:
         try:
@@ -169,10 +180,7 @@ class CallLane(asyncio.Protocol):
             if self._is_socket:
                 self.transport.close()
                 return
-            # The sandbox has just died: the port waits for the next one.
-            self._unread = call + self._unread
-            self.answered()
-            self._leave_for_port()
+            self._give_to_port(call)
         else:
             if self.transport.is_closing():
                 self._end()
