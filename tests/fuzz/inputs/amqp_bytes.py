@@ -108,6 +108,15 @@ def _port_seeds() -> Iterable[tuple[str, bytes]]:
         + _say(methods.BasicReject(1, True)),
     )
     yield (
+        "in-a-row",
+        _say(methods.ConfirmSelect(False))
+        + _say(queue())
+        + _say(methods.BasicQos(0, 3, False))
+        + _say(consumed)
+        + b"".join(_publish("", "q1", b"x" * size, b"\x10\0\x02") for size in (3, 3, 1, 3))
+        + b"".join(_say(methods.BasicAck(tag, False)) for tag in (1, 3, 2)),
+    )
+    yield (
         "transaction",
         _say(methods.TxSelect()) + declared + _publish("", "q1", b"x", properties) + _say(methods.TxCommit()),
     )
