@@ -56,7 +56,7 @@ class Tap:
         self._log = log
         self._since: dict[str, _TappedSummary] = {}
         self._unrecorded: defaultdict[str, list[Entry]] = defaultdict(list)
-        self._some_persistent = self._is_writing = False
+        self._some_persistent = False
 
     def record_publish(self, channel: str, routing_key: str, command: Command) -> None:
         """Record messages that go to the broker, with the next ``write_records``.
@@ -165,15 +165,8 @@ class Tap:
         if self._some_persistent:
             self.write_records()
 
-    def write_soon(self) -> None:
-        """Write what is to be recorded when what was written to clients has gone."""
-        if self._unrecorded and not self._is_writing:
-            self._is_writing = True
-            asyncio.get_running_loop().call_soon(self.write_records)
-
     def write_records(self) -> None:
         """Write what is to be recorded to the log."""
-        self._is_writing = False
         self._some_persistent = False
         if not self._unrecorded:
             return

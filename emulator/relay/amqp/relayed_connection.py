@@ -104,7 +104,7 @@ class Session:
         arriving = ArrivingContents(limits.content_bytes)
         self.client = Peer(self, turns, CommandReader(0, limits.frame_bytes, arriving.count))
         self.broker = build_broker(
-            self, self.client, turns, before_write=tap.write_persistent, after_write=tap.write_soon
+            self, self.client, turns, before_write=tap.write_persistent, after_write=tap.write_records
         )
         self.client.other = self.broker
         self._watcher = self.client.watcher = watch(self.client) if watch is not None else None
@@ -141,7 +141,7 @@ class Session:
                 if each.has_unsent:
                     each.flush_soon()
             if not self.broker.has_unsent:
-                self._tap.write_soon()
+                self._tap.write_records()
 
     def on_greeting(self, peer: End, data: bytes) -> int | None:
         """Forward the client's protocol header; after a header other than 0-9-1, everything passes unread."""
