@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from emulator.rng import new_uuid
 from sandbox.pipeline.sources.stream_source import find_stream_source
 from sandbox.pipeline.spark.failures import (
@@ -17,12 +19,12 @@ from sandbox.pipeline.spark.failures import (
     WorkerLostError,
     describe_failure,
 )
-from sandbox.pipeline.spark.spark_session import open_session
+from sandbox.pipeline.spark.spark_session import is_remote, open_session
 from sandbox.pipeline.stages import objects
 from sandbox.pipeline.stages.audited import read_audit_batches
 from sandbox.pipeline.stages.batch import Past, Rules, process
 from sandbox.pipeline.stages.storing import Incoming
-from sandbox.pipeline.storage.files import BatchAttempt, write
+from sandbox.pipeline.storage.files import BatchAttempt, Batches, write
 from sandbox.pipeline.storage.schema import build_tables
 from sandbox.pipeline.storage.table_storage import TableStorage
 from sandbox.pipeline.storage.table_store import Commit, Tables
@@ -107,6 +109,7 @@ def once(
             pass
 
     tables = _run_query(spark, job, {"availableNow": True}, tell, wait_for)
+    tables.refresh()
     tell("publishing objects", 0.9)
     publish(spark, tables, new_uuid())
     tell("tables are written", 1.0)
@@ -132,12 +135,15 @@ def follow(
     def wait_for(query: StreamingQuery, tables: Tables) -> None:
         nonlocal published
         while not query.awaitTermination(1) and not stopped():
+            if is_remote(spark):
+                tables.refresh()
             latest = tables.span[1]
             if latest is not None and latest - published >= publish_every:
                 publish(spark, tables, new_uuid())
                 published = latest
 
     tables = _run_query(spark, job, {"processingTime": every}, tell, wait_for)
+    tables.refresh()
     publish(spark, tables, new_uuid())
     return tables
 
@@ -185,7 +191,7 @@ def _open_query(
     tables.prepare()
     past, incoming = Past.of(tables, job.rules), arrivals(spark, job)
 
-    def process_batch(rows: DataFrame, batch: int) -> None:
+    def process_here(rows: DataFrame, batch: int) -> None:
         run = rows.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId") or ""
         try:
             if not tables.holds(batch, run):
@@ -196,7 +202,8 @@ def _open_query(
             failed.append(error)
             raise
 
-    writer = incoming.rows.writeStream.foreachBatch(process_batch)
+    process_there = ServedBatches(job, token, incoming.opened)
+    writer = incoming.rows.writeStream.foreachBatch(process_there if is_remote(spark) else process_here)
     writer = writer.option("checkpointLocation", job.checkpoint_folder)
     query: StreamingQuery | None = None
     try:
@@ -207,6 +214,35 @@ def _open_query(
     finally:
         if query is not None:
             query.stop()
+
+
+@dataclass
+class ServedBatches:
+    """What a Spark Connect server calls with each batch of a query, in a process of its own.
+
+    It is sent there once, so that what the driver keeps elsewhere is kept there, from the first batch on.
+    """
+
+    job: Job
+    token: str
+    opened: Callable[[Batches], Batches]
+    _kept: tuple[Past, Tables, str] | None = None
+
+    def __call__(self, rows: DataFrame, batch: int) -> None:
+        job = self.job
+        if self._kept is None:
+            tables = Tables(job.place, build_tables(job.rules.contract))
+            if not tables.exist:
+                raise UsageError(
+                    f"the Spark Connect server does not see {job.place.uri}: name a folder of both, or s3://"
+                )
+            mark = rows.sparkSession.read.text(f"{job.checkpoint_folder}/metadata").first()
+            assert mark is not None
+            self._kept = Past.of(tables, job.rules), tables, msgspec.json.decode(mark[0])["id"]
+        past, tables, run = self._kept
+        if not tables.holds(batch, run):
+            attempt = BatchAttempt(job.place, batch, self.token, tables.schema)
+            process(Incoming(rows, self.opened), past, job.rules, attempt, run)
 
 
 def _report_progress(tell: Progress, commit: Commit) -> None:

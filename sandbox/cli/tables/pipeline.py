@@ -16,8 +16,7 @@ from sandbox.cli.output.printing import print_json, print_rows, print_table
 from sandbox.cli.output.query_answers import FORMATS, print_answer
 from sandbox.cli.tables.pipeline_options import (
     GivenEndpoint,
-    Session,
-    answering,
+    GivenSession,
     choose,
     place_option,
     sources_options,
@@ -73,7 +72,7 @@ def run(
     *,
     once: bool,
     timeout: float | None,
-    session: Session,
+    session: GivenSession,
     service: GivenEndpoint,
     as_json: bool,
     **chosen: Any,
@@ -87,6 +86,7 @@ def run(
         raise click.UsageError("--timeout is for --follow; a run of what is there ends by itself")
     from sandbox.pipeline import pipeline_run
 
+    session.require()
     stopping = Stopping(Deadline(timeout))
     read = pipeline_run.once if once else pipeline_run.follow
     with progress_bar() as tell, stopping.noting_signals():
@@ -114,12 +114,13 @@ def _job(
     as_published: bool,
 ) -> Job:
     from sandbox.pipeline.pipeline_run import Job
+    from sandbox.pipeline.sources.endpoint_check import require_endpoint
     from sandbox.pipeline.stages.batch import Rules
     from sandbox.pipeline.storage.table_storage import TableStorage
     from schemas.bound import choose_contract
 
     url, region = service()
-    answering(url)
+    require_endpoint(url)
     read = () if source == "audit" else choose(streams, url, region)
     return Job(
         TableStorage.at(place, url, region),
@@ -223,7 +224,7 @@ def query(
     limit: int | None,
     form: str,
     engine: str,
-    session: Session,
+    session: GivenSession,
     service: GivenEndpoint,
     as_json: bool,
 ) -> None:
@@ -289,7 +290,7 @@ def reconcile(
     streams: str | None,
     bucket: str,
     repository: Path | None,
-    session: Session,
+    session: GivenSession,
     service: GivenEndpoint,
     as_json: bool,
 ) -> int:
@@ -298,9 +299,11 @@ def reconcile(
     Exit code 1: something is missing, or there is something that no stream knows.
     """
     from sandbox.pipeline.reports.reconciling import ReconciledSystem, reconcile as compare  # noqa: I001 -- as above
+    from sandbox.pipeline.sources.endpoint_check import require_endpoint
 
     tables, (url, region) = tables_at(place, service), service()
-    answering(url)
+    session.require()
+    require_endpoint(url)
     read = choose(streams, url, region)
     found = compare(session(), tables, ReconciledSystem(url, region, read, bucket, repository))
     if as_json:

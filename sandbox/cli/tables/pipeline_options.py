@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from rdss_sandbox.client import Client
     from sandbox.pipeline.storage.table_store import Tables
 
-Session: TypeAlias = "Callable[[], SparkSession]"
-"""Opens the Spark session of the options."""
 Command: TypeAlias = Callable[..., Any]
 
 
@@ -61,6 +59,34 @@ class GivenEndpoint:
     def client(self) -> Client:
         """Make a client of the sandbox. Raises CommandFailedError when nothing was started here."""
         return connect(self.control)
+
+
+@dataclass(frozen=True)
+class GivenSession:
+    """The Spark session of the options, which a call opens."""
+
+    master: str
+    remote: str | None
+    memory: str
+    conf: tuple[str, ...]
+
+    def require(self) -> None:
+        """Fail within seconds, before anything else is asked, where Java is needed and missing."""
+        from sandbox.pipeline.spark import java
+
+        if self.remote is None:
+            java.require()
+
+    def __call__(self) -> SparkSession:
+        from sandbox.pipeline.spark.spark_session import open_remote_session, open_session
+
+        bad = next((pair for pair in self.conf if "=" not in pair), None)
+        if bad is not None:
+            raise CommandFailedError(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
+        settings = dict(pair.split("=", 1) for pair in self.conf)
+        if self.remote is not None:
+            return open_remote_session(self.remote, settings=settings)
+        return open_session(self.master, memory=self.memory, settings=settings)
 
 
 _RDSS_STREAMS: Final = "input,output,error,invalid"
@@ -100,8 +126,10 @@ def spark_options(command: Command) -> Command:
     """Add the options of the Spark session; the command gets ``session``, which opens it."""
 
     @wraps(command)
-    def with_session(*, master: str, memory: str, conf: tuple[str, ...], **others: Any) -> Any:
-        return command(session=lambda: _session(master, memory, conf), **others)
+    def with_session(
+        *, master: str, remote: str | None, memory: str, conf: tuple[str, ...], **others: Any
+    ) -> Any:
+        return command(session=GivenSession(master, remote, memory, conf), **others)
 
     options = (
         click.option(
@@ -111,6 +139,11 @@ def spark_options(command: Command) -> Command:
             envvar="SANDBOX_SPARK_MASTER",
             metavar="URL",
             help="Where Spark runs.",
+        ),
+        click.option(
+            "--remote",
+            metavar="sc://HOST:PORT",
+            help="A Spark Connect server that runs it, with the sandbox in its Python; without --master.",
         ),
         click.option("--memory", default="1g", metavar="SIZE", help="Heap of Spark's driver."),
         click.option(
@@ -136,31 +169,12 @@ def table_options(command: Command) -> Command:
     return control_option(endpoint(json_option(with_service)))
 
 
-def _session(master: str, memory: str, conf: tuple[str, ...]) -> SparkSession:
-    from sandbox.pipeline.spark.spark_session import open_session
-
-    bad = next((pair for pair in conf if "=" not in pair), None)
-    if bad is not None:
-        raise CommandFailedError(f"--conf takes KEY=VALUE, not {bad!r}", Exit.USAGE)
-    settings = dict(pair.split("=", 1) for pair in conf)
-    return open_session(master, memory=memory, settings=settings)
-
-
 def _token_of(endpoint: str) -> str | None:
     """The token of the sandbox at this endpoint; None if it was not started here."""
     from sandbox.profiles import running
 
     found = running.find()
     return found.token if found is not None and found.aws == endpoint.rstrip("/") else None
-
-
-def answering(endpoint: str | None) -> None:
-    """Fail within seconds, before Spark starts, where Java is missing or nothing answers."""
-    from sandbox.pipeline.sources.endpoint_check import require_endpoint
-    from sandbox.pipeline.spark import java
-
-    java.require()
-    require_endpoint(endpoint)
 
 
 def tables_at(place: str, service: GivenEndpoint) -> Tables:

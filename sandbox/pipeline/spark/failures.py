@@ -7,7 +7,8 @@ import re
 from sandbox.pipeline.sources.stream_source import find_stream_source
 
 _KNOWN_ERROR = re.compile(
-    r"(?P<kind>DataLossError|KinesisSourceError|ServiceError|BucketSourceError|ClientError|EndpointConnectionError)"
+    r"(?P<kind>DataLossError|KinesisSourceError|ServiceError|BucketSourceError|ClientError|EndpointConnectionError"
+    r"|AnotherRunError|UsageError|PipelineFailedError)"
     r": (?P<said>[^\n]+)"
 )
 _UNREACHABLE = re.compile(
@@ -44,6 +45,6 @@ def describe_failure(error: Exception) -> PipelineFailedError:
     kind = found["kind"] if found else ""
     if _UNREACHABLE.search(f"{kind}: {sentence}"):
         return UnavailableError(sentence)
-    if kind in {"KinesisSourceError", "BucketSourceError"}:
+    if kind in {"KinesisSourceError", "BucketSourceError", "AnotherRunError", "UsageError"}:
         return UsageError(sentence)
     return PipelineFailedError(sentence)

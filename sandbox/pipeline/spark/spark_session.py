@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rdss_sandbox.machine.installation import how_to_add
+from sandbox.pipeline.sources.endpoint_check import require_connect_server
 from sandbox.pipeline.sources.stream_source import find_stream_source
 from sandbox.pipeline.spark import java
 from sandbox.pipeline.spark.failures import UnavailableError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+    from pyspark.sql.datasource import DataSource
 
 _FILE_MANAGER = "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
 _LOG_SETTINGS = Path(__file__).with_name("log4j2.properties")
@@ -39,9 +41,6 @@ def open_session(
     os.environ["JAVA_HOME"] = str(java.require().home)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
-    from pyspark.sql.datasource import DataSource
-
-    from sandbox.pipeline.sources.bucket_source import BucketSource
 
     builder = SparkSession.builder.master(master).appName("rdss-pipeline")
     for key, value in (_settings(master, memory) | dict(settings or {})).items():
@@ -50,11 +49,51 @@ def open_session(
     with ThreadPoolExecutor(1) as starting:
         spark = starting.submit(builder.getOrCreate).result()
     spark.sparkContext.setLogLevel("ERROR")
+    _register_sources(spark)
+    return spark
+
+
+def open_remote_session(url: str, *, settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Open a session at a Spark Connect server, ``sc://host:15002``, with the same sources.
+
+    The server's Python has to have this package. Only settings that a session may change are set. Raises
+    PysparkMissingError without what PySpark speaks to such a server with, UsageError for another URL,
+    UnavailableError where nothing listens.
+    """
+    if find_spec("pyspark") is None:
+        raise PysparkMissingError(f"the pipeline needs PySpark; get it with: {how_to_add('pipeline')}")
+    if find_spec("grpc") is None or find_spec("grpc_status") is None:
+        raise PysparkMissingError("a Spark Connect server is spoken to with: pip install 'pyspark[connect]'")
+    require_connect_server(url)
+    from pyspark.sql import SparkSession
+
+    spark = SparkSession.builder.remote(url).getOrCreate()
+    for key, value in (_settings("", "") | dict(settings or {})).items():
+        if spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+    _register_sources(spark)
+    return spark
+
+
+def is_remote(spark: SparkSession) -> bool:
+    """Whether a session is one of a Spark Connect server, whose class needs what not everybody has."""
+    return ".connect." in type(spark).__module__
+
+
+def count_slots(spark: SparkSession) -> int:
+    """How many tasks run at a time; at a server, how many parts it makes of a join."""
+    if is_remote(spark):
+        return int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+    return spark.sparkContext.defaultParallelism
+
+
+def _register_sources(spark: SparkSession) -> None:
+    from sandbox.pipeline.sources.bucket_source import BucketSource
+
     streams = find_stream_source()
     sources: list[type[DataSource]] = [*(streams.SOURCES if streams else ()), BucketSource]
     for source in sources:
         spark.dataSource.register(source)
-    return spark
 
 
 def _settings(master: str, memory: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from sandbox.pipeline.spark.spark_session import count_slots
 from sandbox.pipeline.storage.files import WRITTEN, BatchAttempt, Batches, Writers, collect
 from sandbox.pipeline.storage.schema import OF_MESSAGES, TABLES, arrow_schema
 from sandbox.pipeline.storage.table_log import File
@@ -65,7 +66,7 @@ def write_outcomes(
                 _copy(attempt, part, named.dictionary_decode(), writers, contract)
                 yield from writers.finish()
 
-    tasks = min(len(parts), spark.sparkContext.defaultParallelism)
+    tasks = min(len(parts), count_slots(spark))
     return collect(spark.range(0, len(parts), 1, tasks).mapInArrow(write_part, WRITTEN), attempt)
 
 

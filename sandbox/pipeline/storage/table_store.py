@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 
 from sandbox.pipeline.spark.failures import PipelineFailedError, UsageError
+from sandbox.pipeline.spark.spark_session import count_slots
 from sandbox.pipeline.storage.conditional_puts import require_conditional_puts
 from sandbox.pipeline.storage.schema import TABLES, Table, list_columns
 from sandbox.pipeline.storage.table_log import OWNER, File, TableLog
@@ -234,7 +235,7 @@ def read_files(spark: SparkSession, place: TableStorage, columns: str, paths: Se
     if not place.remote:
         return spark.read.schema(columns).parquet(*(place.path(path) for path in paths))
     listed = spark.createDataFrame([(path,) for path in paths], "path STRING")
-    spread = listed.repartition(min(len(paths), spark.sparkContext.defaultParallelism * 2))
+    spread = listed.repartition(min(len(paths), count_slots(spark) * 2))
     return spread.mapInArrow(_read_from_s3(place, columns), columns)
 
 
