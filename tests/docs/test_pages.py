@@ -95,6 +95,7 @@ SLOW = {
     "trainers.md": [
         "a client under a lesson's faults",
         *["what the pictures need"] * 2,
+        "three sandboxes that start",
         "a client under a lesson's faults",
     ],
 }
