@@ -269,8 +269,8 @@ def arrivals(spark: SparkSession, job: Job) -> Incoming:
 
 
 def publish(spark: SparkSession, tables: Tables, token: str) -> None:
-    """Bring ``objects`` up to the last batch; do nothing when it is up to date, or messages have none."""
-    batch, after = tables.last_batch, tables.published
+    """Bring ``objects`` up to the last whole batch; do nothing when it is there, or messages have none."""
+    batch, after = tables.whole_batch, tables.published
     if batch <= after or "object_uuid" not in tables.schema["messages"].names:
         return
     attempt = BatchAttempt(tables.place, batch, token, tables.schema)

@@ -108,10 +108,7 @@ class Tables:
 
     def _finish_last_batch(self) -> None:
         last = self.last_batch
-        reached = {name: log.last_batch() for name, log in self._logs.items() if log.table.grows}
-        # A batch is committed to every table. One without any, of several, is of a message that is new.
-        known = {name: batch for name, batch in reached.items() if batch is not None or last == 0}
-        behind = [name for name, batch in known.items() if (-1 if batch is None else batch) < last]
+        behind = [name for name, batch in self._list_reached() if batch < last]
         if not behind:
             return
         noted = self._logs["arrivals"].note(_FILES)
@@ -121,6 +118,17 @@ class Tables:
                 "longer tells its files: write the tables again, with --to another place"
             )
         self._commit_others(msgspec.json.decode(noted, type=Commit))
+
+    def _list_reached(self) -> Iterator[tuple[str, int]]:
+        """The last batch of each table that grows; -1 before the first.
+
+        A batch is committed to every table. One without any, of several, is of a message that is new.
+        """
+        last = self.last_batch
+        for name, log in self._logs.items():
+            batch = log.last_batch() if log.table.grows else last
+            if batch is not None or last == 0:
+                yield name, -1 if batch is None else batch
 
     def holds(self, batch: int, run: str) -> bool:
         """Whether a batch is committed. Raises AnotherRunError when the tables belong to another run."""
@@ -156,6 +164,11 @@ class Tables:
         """The number of the last batch; -1 before the first."""
         last = self._logs["arrivals"].last_batch()
         return -1 if last is None else last
+
+    @property
+    def whole_batch(self) -> int:
+        """The number of the last batch that all tables have; ``arrivals`` has a batch before the others."""
+        return min(batch for _, batch in (("arrivals", self.last_batch), *self._list_reached()))
 
     @property
     def published(self) -> int:
