@@ -93,6 +93,7 @@ class ResourceMaker:
         try:
             self._settle(stack, kind, resource)
             self._call(stack, kind, kind.delete, {}, keys=resource.keys)
+            self._settle(stack, kind, resource)  # until there is none
         except ResourceFailedError as error:
             if not _is_missing(error.__cause__):
                 raise
