@@ -15,8 +15,8 @@ import pytest
 from sandbox.cli.command_table import COMMANDS
 from sandbox.cli.sandbox_command import sandbox as group
 
-WITHOUT_JSON = {"mcp", "tui", "run", "completion", "man"}
-"""A server of another protocol, a screen, the output of another command, a script and a page."""
+WITHOUT_JSON = {"mcp", "tui", "run", "hub each", "completion", "man"}
+"""A server of another protocol, a screen, the output of other commands, a script and a page."""
 
 
 def commands(
@@ -35,7 +35,7 @@ def commands(
 def test_every_command_has_json() -> None:
     """For programs."""
     missing = {
-        words[0]
+        " ".join(words)
         for words, command in commands(group)
         if not any("--json" in parameter.opts for parameter in command.params)
     }
