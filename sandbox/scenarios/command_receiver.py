@@ -159,9 +159,8 @@ class CommandReceiver:
             return environment.receiver
         if environment.before_work.killed and self._caught:
             return environment.before_work
-        if environment.after_work.killed and self._caught:
-            return environment.after_work
-        if environment.after_work.killed and not self._late and len(history.told) > self._statements:
+        has_told = not self._late and len(history.told) > self._statements
+        if environment.after_work.killed and (self._caught or has_told):
             return environment.after_work
         return None
 

@@ -13,7 +13,7 @@ from sandbox.cli.command_table import list_commands_of
 from sandbox.cli.options.channel_kinds import KindOfChannel
 from sandbox.cli.options.waiting import duration
 from sandbox.cli.output.printing import json_option, print_json, print_styled
-from sandbox.cli.verdicts.trial_options import TrialOptions, find_exit_code, trial_options
+from sandbox.cli.verdicts.trial_options import TrialOptions, compare_option, find_exit_code, trial_options
 
 _PATIENCE_SECONDS = 8.0
 
@@ -64,12 +64,7 @@ def list_(as_json: bool) -> None:
     metavar="DIR",
     help="Write the certificate here: JSON, a page, JUnit XML, a badge.",
 )
-@click.option(
-    "--compare",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="DIR",
-    help="Say what changed since the certificate in this folder.",
-)
+@compare_option
 @json_option
 def merge(parts: tuple[Path, ...], to: Path | None, compare: Path | None, as_json: bool) -> int:
     """Merge the certificates of parts, made with --stage and --to, into that of one run.

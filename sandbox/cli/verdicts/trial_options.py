@@ -24,6 +24,14 @@ _LEVELS: Final = ("bronze", "silver", "gold")
 _GROUPS: Final = ("delivery", "contract")
 
 
+compare_option = click.option(
+    "--compare",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Say what changed since the certificate in this folder.",
+)
+
+
 class TrialOptions(NamedTuple):
     """What was asked for. ``tells`` is the field of the lines of JSON in which a client names messages."""
 
@@ -219,12 +227,7 @@ def trial_options(tells: str) -> Callable[[Callable[..., int]], Callable[..., in
             help="How long to look, after the verdict, for the smallest run that fails the same way.",
         ),
         click.option("--no-shrink", is_flag=True, help="Do not look for a smaller run that fails."),
-        click.option(
-            "--compare",
-            type=click.Path(exists=True, file_okay=False, path_type=Path),
-            metavar="DIR",
-            help="Say what changed since the certificate in this folder.",
-        ),
+        compare_option,
         json_option,
     )
 
